@@ -124,6 +124,7 @@ fn accounts(index: IndexKind) -> Table {
         referenced_by: Vec::new(),
         view: None,
         checks: Vec::new(),
+        triggers: Vec::new(),
         dropped: Vec::new(),
     };
     Table::new(TableId(1), definition)

@@ -443,7 +443,7 @@ impl<'a> Connection<'a> {
         self.report(error, 0);
     }
 
-    /// Sends notices about a text that was prepared.
+    /// Sends the notices that the session has kept.
     fn tell_notices(&mut self) {
         for notice in self.session.take_notices() {
             backend::notice_response(&mut self.answers.bytes, &notice);
@@ -459,7 +459,9 @@ impl<'a> Connection<'a> {
 
     /// Commits the implicit transaction. If that fails, none of it was done, so its answers are taken back.
     async fn commit_implicit(&mut self) {
-        if let Err(error) = self.complete(Session::end_implicit).await {
+        let committed = self.complete(Session::end_implicit).await;
+        self.tell_notices();
+        if let Err(error) = committed {
             self.answers.bytes.truncate(self.implicit_start.unwrap_or(usize::MAX));
             self.report(&error, 0);
         }

@@ -41,6 +41,7 @@ fn definition(name: &str, value: SqlType, index: IndexKind) -> TableDefinition {
         referenced_by: Vec::new(),
         view: None,
         checks: Vec::new(),
+        triggers: Vec::new(),
         dropped: Vec::new(),
     }
 }

@@ -64,6 +64,7 @@ pub fn table_definition() -> TableDefinition {
         referenced_by: Vec::new(),
         view: None,
         checks: Vec::new(),
+        triggers: Vec::new(),
         dropped: Vec::new(),
     }
 }

@@ -104,6 +104,7 @@ pub fn create_routines(engine: &dyn Engine) -> Result<()> {
         referenced_by: Vec::new(),
         view: None,
         checks: Vec::new(),
+        triggers: Vec::new(),
         dropped: Vec::new(),
     };
     let id = TableId(worker.new_id(NewId::Object));

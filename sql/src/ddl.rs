@@ -17,7 +17,7 @@
 //!   row).
 //! * Other kinds of objects: `views`, `sequences`, `drawing_defaults` (defaults that draw from them),
 //!   `routine_definition` (procedures and functions), `types`, `enum_types`, `domains`, `type_spelling`
-//!   (types in stored texts), `schemas`, `roles`, `databases`.
+//!   (types in stored texts), `schemas`, `roles`, `databases`, `triggers`.
 //! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
@@ -58,6 +58,7 @@ pub(crate) mod table_as;
 mod table_like;
 mod tables;
 mod temporary;
+mod triggers;
 mod truncation;
 mod type_spelling;
 mod types;
@@ -97,6 +98,7 @@ impl Compiler<'_> {
             Statement::CreateType(create) => self.create_type(create)?,
             Statement::AlterType(alter) => self.alter_type(alter),
             Statement::DropType(drop) => self.drop_type(drop),
+            Statement::Trigger(command) => self.trigger_command(command)?,
             Statement::CreateIndex(create) => self.create_index(create)?,
             Statement::DropIndex(drop) => self.drop_index(drop)?,
             Statement::RenameIndex(rename) => self.rename_index(rename),
@@ -169,7 +171,7 @@ impl Viewpoint {
                 self.dropped_routines((*kind, *if_exists), names, *cascades, output)
             }
             // Its changes are determined action by action.
-            SchemaCommand::AlterTable { .. } => Ok(Vec::new()),
+            SchemaCommand::AlterTable { .. } | SchemaCommand::Trigger(_) => Ok(Vec::new()),
         }
     }
 }

@@ -10,10 +10,12 @@
 //!   (what the executor does after the procedure), `locking` (FOR UPDATE and the like), `explained`,
 //!   `explained_rows` (for EXPLAIN);
 //! * changes: `insert`, `arbiter` (the index of ON CONFLICT), `change` and `collected_change` (UPDATE and
-//!   DELETE), `current_of` (WHERE CURRENT OF), `changing_with` (changes in WITH);
-//! * what a change of a row carries: `generated` (generated columns), `check` (CHECK), `domain`,
-//!   `foreign_key`, `deferred_unique` (keys that can be deferred), `event_kinds` and `referential_events`
-//!   (what is done when the statement is over).
+//!   DELETE), `current_of` (WHERE CURRENT OF), `instead_of` (views with such triggers), `changing_with`
+//!   (changes in WITH);
+//! * what a change of a row carries: `row_write` (all of it, in order), `triggers` and `trigger_call` (what
+//!   is known of a trigger), `generated` (generated columns), `check` (CHECK), `domain`, `foreign_key`,
+//!   `deferred_unique` (keys that can be deferred), `event_kinds` and `referential_events` (what is done when
+//!   the statement is over).
 
 mod arbiter;
 pub(crate) mod change;
@@ -31,6 +33,7 @@ pub(crate) mod foreign_key;
 pub(crate) mod generated;
 mod grouping;
 pub(crate) mod insert;
+mod instead_of;
 mod lasting_join;
 pub(crate) mod locking;
 pub(crate) mod loops;
@@ -40,10 +43,13 @@ pub(crate) mod output;
 mod recursion;
 pub(crate) mod referential_events;
 pub(crate) mod row_sink;
+mod row_write;
 pub(crate) mod run_plan;
 pub(crate) mod select;
 pub(crate) mod stages;
 mod subquery;
+mod trigger_call;
+mod triggers;
 mod windows;
 
 use std::rc::Rc;
@@ -66,6 +72,7 @@ use code::Code;
 use event_kinds::Events;
 use row_sink::{Nested, Sink};
 use run_plan::{RunPlan, Tag};
+use trigger_call::{Occasion, TriggerCall};
 
 /// What a plan is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +103,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) computed: Vec<((TableIndex, RowSlot), Draft)>,
     /// What the statement has to check when it is done.
     pub(crate) events: Events,
+    /// The triggers that the code calls.
+    trigger_calls: Vec<(Occasion, Rc<TriggerCall>)>,
     /// In a subquery that runs for every row of the enclosing query: the registers with the values of that
     /// row.
     outer: Vec<Register>,
@@ -139,6 +148,7 @@ impl<'a> Compiler<'a> {
             checks,
             computed,
             events,
+            trigger_calls: Vec::new(),
             outer: Vec::new(),
             marks: Vec::new(),
             judged: Vec::new(),

@@ -58,6 +58,7 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         cursors: None,
         may_end_transactions: false,
         work_memory: Default::default(),
+        trigger_depth: 0,
     }
 }
 

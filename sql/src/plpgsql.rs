@@ -13,7 +13,8 @@
 //!   body), `dynamic` (EXECUTE, COMMIT and ROLLBACK), `raise` (also ASSERT), `exception` (blocks with
 //!   handlers, GET DIAGNOSTICS);
 //! * cursors: `cursor` (within the routine), `shared_cursor` (kept by the session);
-//! * `sql_body`: functions in the language SQL;
+//! * `sql_body`: functions in the language SQL; `trigger_function`: what triggers run, and `fired_trigger`
+//!   (the trigger);
 //! * `replayable`: whether a call may be logged as a command.
 
 mod control;
@@ -21,6 +22,7 @@ mod cursor;
 pub(crate) mod dynamic;
 mod elements;
 mod exception;
+mod fired_trigger;
 mod parse;
 mod parse_cursor;
 mod parse_dynamic;
@@ -33,6 +35,7 @@ pub(crate) mod routine_body;
 mod shared_cursor;
 mod sql_body;
 pub(crate) mod tree;
+mod trigger_function;
 
 /// A RAISE format split at its placeholders; `%%` is a percent sign.
 pub(crate) fn raise_parts(format: &str) -> Vec<String> {

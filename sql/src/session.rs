@@ -105,7 +105,7 @@ use login::{FoundDatabase, closed};
 pub use prepared::Prepared;
 use prepared::{NamedStatement, StatementCache};
 use requests::SchemaRequests;
-use running::{CopyIn, Running};
+use running::{Checking, CopyIn, Running};
 use state::{NamedSavepoint, State};
 
 /// An open database. Clones share it.
@@ -196,7 +196,7 @@ pub struct Session {
     is_isolated: bool,
     /// Whether the query string has several statements.
     is_in_list: bool,
-    /// Warnings about statement texts, for [`Session::take_notices`].
+    /// Messages for [`Session::take_notices`].
     notices: Vec<Notice>,
     /// Statements that have succeeded in the implicit transaction. If there are any, a conflict cannot be
     /// retried transparently.
@@ -204,7 +204,7 @@ pub struct Session {
     /// The statement that waits.
     running: Option<Running>,
     /// The constraint check that waits, at the end of the transaction or in SET CONSTRAINTS.
-    checking: Option<Box<Frame>>,
+    checking: Option<Checking>,
     /// What the transaction had gathered when the statement began.
     gathered_before: Gathered,
     /// The prepared statement and the values of the EXECUTE that waits.
@@ -468,6 +468,7 @@ impl Session {
     ) -> Flow<Completion> {
         self.show_statement(statement);
         let outcome = self.as_guest(|session| session.execute_inner(statement, parameters, output));
+        self.notices.drain(..).for_each(|notice| output.notice(notice));
         let outcome = match outcome {
             Err(Interrupt::Failed(error)) => {
                 if matches!(error, Error::Abort(Abort::Deadlock)) {
@@ -623,8 +624,8 @@ impl Session {
         self.view.settings.take_changed()
     }
 
-    /// Notices about the texts given to [`Session::prepare`] since the last call, whether it succeeded or
-    /// failed.
+    /// Notices since the last call about the texts given to [`Session::prepare`], whether it succeeded or
+    /// failed, and of triggers during COPY and at the end of a transaction.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
     }

@@ -11,7 +11,7 @@
 //! * parsers of our own, on `tokens`: `control` (small statements), `copy_syntax`, `cursor_syntax`,
 //!   `comment_syntax`, `index_syntax`, `routine_syntax`, `schema_syntax`, `sequence_syntax`,
 //!   `table_as_syntax`, `view_syntax`, `type_syntax`, `domain_syntax`, `role_syntax`,
-//!   `database_syntax`;
+//!   `database_syntax`, `trigger_syntax`;
 //! * sqlparser: `query` (calls it, and respells its errors), with `dialect` and `keywords` (what it accepts);
 //! * tokens respelled for it: `plain_words` (removed), `operator_signs`, `nested_parentheses`, `array_suffix`
 //!   (`text ARRAY`), `element_target` (`SET a[1] =`), `conflict_syntax` (the index of ON CONFLICT), `locking`
@@ -59,6 +59,7 @@ pub(crate) mod split;
 mod substring_syntax;
 mod table_as_syntax;
 pub(crate) mod tokens;
+mod trigger_syntax;
 pub(crate) mod type_syntax;
 pub(crate) mod using_alias;
 mod view_syntax;
@@ -70,12 +71,13 @@ use hyades_types::error::Result;
 pub(crate) use parsed::{
     AccessCommand, AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyHeader,
     CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence,
-    CreateTableAs, CreateTableLike, CreateType, CreateView, DatabaseCommand, DatabaseOptions, DeclareCursor,
-    DomainAction, DropIndex, DropRoutine, DropSchema, DropSequence, DropType, DropView, ExplainOptions,
-    FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey, IndexedWritten, IsolationModes, LikeClause,
-    LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo, OnCommit, Overriding, Owned, QualifiedName,
-    RenameIndex, RoleName, RoleOption, SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart,
-    Statement, TypeAction, WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns, WrittenType,
+    CreateTableAs, CreateTableLike, CreateTrigger, CreateType, CreateView, DatabaseCommand, DatabaseOptions,
+    DeclareCursor, DomainAction, DropIndex, DropRoutine, DropSchema, DropSequence, DropType, DropView,
+    ExplainOptions, FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey, IndexedWritten, IsolationModes,
+    LikeClause, LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo, OnCommit, Overriding, Owned,
+    QualifiedName, RenameIndex, RoleName, RoleOption, SchemaElement, SequenceOptions, SetValue, SettingScope,
+    SqlPart, Statement, TriggerAction, TriggerCommand, TypeAction, WrittenCheck, WrittenDomain,
+    WrittenParameter, WrittenReturns, WrittenType,
 };
 
 use lexer::TokenKind;
@@ -116,6 +118,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
                 type_syntax::drop_type,
                 role_syntax::drop,
                 database_syntax::drop_database,
+                trigger_syntax::drop_trigger,
             ],
         ),
         "alter" => first_of(
@@ -127,6 +130,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
                 type_syntax::alter,
                 role_syntax::alter,
                 database_syntax::alter,
+                trigger_syntax::alter,
             ],
         ),
         "do" => routine_syntax::anonymous_block(sql),
@@ -181,6 +185,9 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
     }
     if let Some(view) = view_syntax::create(sql)? {
         return Ok(view);
+    }
+    if let Some(trigger) = trigger_syntax::create(sql)? {
+        return Ok(trigger);
     }
     let parsed = match (table_as_syntax::create(sql)?, sequence_syntax::create(sql)?) {
         (Some(create), _) | (_, Some(create)) => Some(create),

@@ -11,6 +11,7 @@
 //!   makes the rows of which), `row` (values of rows), `snapshot` (what is known when a statement begins),
 //!   `object_id` (numbers of objects), `names` (objects by name and number);
 //! * rows: `class` and `classes` (relations and columns), `constraints`, `routines`, `roles`, `comments`,
+//!   `triggers`,
 //!   `data_types` (from `types.txt`), `user_types` (those that users have created) and `domains`, `cluster`
 //!   (everything that exists once), `builtins` (functions, operators and casts, from `functions.txt` and
 //!   other files), `sizes` (memory and logs);
@@ -42,6 +43,7 @@ mod shown_text;
 mod sizes;
 pub(crate) mod snapshot;
 mod statistics;
+mod triggers;
 mod user_types;
 mod views;
 mod visibility;

@@ -4,7 +4,7 @@
 //! of the rows is read. The session keeps the checks, since a statement that fails discards only those that
 //! it added itself: see [`DeferredChecks::mark`].
 
-use crate::definition::TableId;
+use crate::definition::{TableId, TriggerEvent};
 use crate::guest;
 use crate::value::Value;
 
@@ -22,6 +22,8 @@ pub enum CheckKind {
     Moved,
     /// A row, by the key under which it is stored, whose values another row may also have in a unique index.
     Twin,
+    /// A constraint trigger to be run: the values of the old row, then those of the new one.
+    Trigger(TriggerEvent),
 }
 
 /// A constraint that can be deferred, and a kind of check of it.
@@ -99,6 +101,17 @@ impl DeferredChecks {
     pub fn next(&self, is_end: bool) -> Option<(usize, &DeferredCheck)> {
         let mut waiting = self.checks.iter().enumerate().skip(self.first).filter(|(_, check)| !check.is_done);
         waiting.find(|(_, check)| is_end || !self.is_deferred(&check.check))
+    }
+
+    /// How many there are, with those that are done.
+    pub fn count(&self) -> usize {
+        self.checks.len()
+    }
+
+    /// Discards all that come after this many.
+    pub fn truncate(&mut self, count: usize) {
+        self.checks.truncate(count);
+        self.first = self.first.min(count);
     }
 
     /// The check with this number has been made.

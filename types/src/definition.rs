@@ -6,7 +6,8 @@
 //! Files:
 //! * `relation`: the names and numbers that all the others use, and kinds of indexes;
 //! * of tables: `check_constraint`, `reference` (actions, timing and comparisons of a foreign key),
-//!   `generation` (computed columns, also those that indexes on expressions need), `index_definition`;
+//!   `generation` (computed columns, also those that indexes on expressions need), `index_definition`,
+//!   `trigger_definition`;
 //! * other objects: `sequence_definition`, `view_definition`, `routine_definition`, `type_definition`,
 //!   `database_definition`;
 //! * `comment`: which object, or part of one, a comment is on; `renumbering`: a catalog's copy.
@@ -27,6 +28,7 @@ pub(crate) mod relation;
 mod renumbering;
 mod routine_definition;
 mod sequence_definition;
+mod trigger_definition;
 mod type_definition;
 mod view_definition;
 
@@ -43,6 +45,9 @@ pub use routine_definition::{
     RoutineParameter, RoutineTraits,
 };
 pub use sequence_definition::{SequenceDefinition, SequenceId, SequenceOwner, SequenceState};
+pub use trigger_definition::{
+    TriggerCondition, TriggerDefinition, TriggerEvent, TriggerFiring, TriggerTiming,
+};
 pub use type_definition::{DomainDefinition, TypeDefinition, TypeKind};
 pub use view_definition::{ViewBase, ViewDefinition};
 
@@ -131,6 +136,9 @@ pub struct TableDefinition {
     /// In the order in which they were created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckConstraint>,
+    /// In the order of their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<TriggerDefinition>,
     /// Catalog numbers, from 1, of columns that were dropped: they are never reused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<u16>,
@@ -434,6 +442,7 @@ impl TableDefinition {
             referenced_by: Vec::new(),
             view: None,
             checks: Vec::new(),
+            triggers: Vec::new(),
             dropped: Vec::new(),
         }
     }
@@ -507,12 +516,17 @@ impl TableDefinition {
         self.checks.iter().find(|check| check.name == name)
     }
 
+    pub fn trigger(&self, name: &str) -> Option<&TriggerDefinition> {
+        self.triggers.iter().find(|trigger| trigger.name == name)
+    }
+
     /// Whether a constraint of the table has this name.
     pub fn has_constraint(&self, name: &str) -> bool {
         self.foreign_key(name).is_some()
             || self.check(name).is_some()
             || self.primary_key.as_ref().is_some_and(|key| key.name == name)
             || self.index_named(name).is_some_and(|index| index.is_constraint)
+            || self.trigger(name).is_some_and(|trigger| trigger.constraint.is_some())
     }
 
     /// The number of the column that statements refer to by this name.

@@ -61,6 +61,8 @@ pub struct Environment {
     /// transaction.
     pub may_end_transactions: bool,
     pub work_memory: WorkMemory,
+    /// How many triggers are running inside one another. The interpreter keeps count.
+    pub trigger_depth: u32,
 }
 
 /// What a sort or a grouping holds in memory, and where the rest goes.
@@ -115,6 +117,7 @@ impl Default for Environment {
             cursors: None,
             may_end_transactions: false,
             work_memory: WorkMemory::default(),
+            trigger_depth: 0,
         }
     }
 }

@@ -176,6 +176,7 @@ pub mod sqlstate {
         RAISE_EXCEPTION = "P0001";
         NO_DATA_FOUND = "P0002";
         TOO_MANY_ROWS = "P0003";
+        TRIGGERED_DATA_CHANGE_VIOLATION = "27000";
         ASSERT_FAILURE = "P0004";
         INTERNAL_ERROR = "XX000";
         DATA_CORRUPTED = "XX001";

@@ -197,7 +197,7 @@ impl Function {
         let looks_at = self.looks_at();
         if looks_at.clock || looks_at.chance || looks_at.sessions || looks_at.sequences {
             Volatility::Volatile
-        } else if looks_at == LooksAt::NOTHING {
+        } else if looks_at == LooksAt::NOTHING && self != Function::TriggerDepth {
             Volatility::Immutable
         } else {
             Volatility::Stable

@@ -94,6 +94,8 @@ pub enum Question {
     IndexDefinition,
     ConstraintDefinition,
     /// Pretty or not.
+    TriggerDefinition,
+    /// Pretty or not.
     ViewDefinition,
     RoutineSource,
     RoutineResult,

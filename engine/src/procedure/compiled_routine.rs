@@ -67,7 +67,8 @@ impl Routine {
             Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
         })?;
         let procedure = Arc::new(compiler.compile(&self.definition, view)?);
-        let Some(version) = version.filter(|_| !self.is_dropped()) else { return Ok(procedure) };
+        let is_kept = !self.is_dropped() && !procedure.needs_enclosing();
+        let Some(version) = version.filter(|_| is_kept) else { return Ok(procedure) };
         let kept = self.keep_compiled(version, Arc::clone(&procedure) as _, |kept| {
             kept.downcast_ref::<Procedure>().is_some_and(Procedure::is_current)
         });
@@ -155,7 +156,7 @@ impl Procedure {
         };
         self.open_names.iter().any(is_taken)
             || self.callees.iter().any(|callee| match callee {
-                Callee::Current => false,
+                Callee::Enclosing(_) => false,
                 Callee::Procedure { procedure, .. } => procedure.is_overshadowed(view, schema),
             })
     }
@@ -165,7 +166,7 @@ impl Procedure {
         self.tables.iter().all(|used| used.table.version() == used.version && !used.table.is_dropped())
             && self.types.iter().all(|used| !used.is_superseded())
             && self.callees.iter().all(|callee| match callee {
-                Callee::Current => true,
+                Callee::Enclosing(_) => true,
                 Callee::Procedure { procedure, routine } => !routine.is_dropped() && procedure.is_current(),
             })
     }

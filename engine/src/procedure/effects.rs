@@ -5,7 +5,7 @@
 //!    here before it compiles.
 //! 2. [`Instruction::for_each_expr`] visits every expression that is evaluated: stages get computed values.
 
-use hyades_types::definition::IndexDefinition;
+use hyades_types::definition::{IndexDefinition, TableId};
 use hyades_types::environment::Severity;
 use hyades_types::function::LooksAt;
 use hyades_types::value::SqlType;
@@ -305,7 +305,7 @@ impl Procedure {
     /// The value for [`Procedure::asks_catalog`].
     pub fn looks_at_catalog(&self) -> bool {
         let callee_looks = |callee: &Callee| match callee {
-            Callee::Current => false,
+            Callee::Enclosing(_) => false,
             Callee::Procedure { procedure, .. } => procedure.asks_catalog,
         };
         self.code.iter().any(|instruction| instruction.looks_at().catalog)
@@ -322,20 +322,64 @@ impl Procedure {
             other => !matches!(other.effects().table, Some((_, TableUse::Write))),
         };
         let callee_looks = |callee: &Callee| match callee {
-            Callee::Current => true,
+            Callee::Enclosing(_) => true,
             Callee::Procedure { procedure, .. } => procedure.only_looks(),
         };
         self.code.iter().all(looks) && self.callees.iter().all(callee_looks)
+    }
+
+    /// For each register, whether the procedure reads it, and whether it sets it.
+    pub fn register_uses(&self) -> (Vec<bool>, Vec<bool>) {
+        let count = usize::from(self.registers);
+        let (mut reads, mut sets) = (vec![false; count], vec![false; count]);
+        for instruction in &self.code {
+            let effects = instruction.effects();
+            effects.sets.iter().for_each(|register| sets[usize::from(*register)] = true);
+            match effects.reads {
+                Registers::All => reads.fill(true),
+                Registers::These(registers) => {
+                    registers.iter().for_each(|register| reads[usize::from(*register)] = true);
+                }
+            }
+            instruction.for_each_expr(&mut |expr| note_reads(expr, &mut reads));
+        }
+        (reads, sets)
+    }
+
+    /// Whether it, or what it calls, may change rows of this table.
+    pub fn may_write(&self, table: TableId) -> bool {
+        let writes = |instruction: &Instruction| match instruction {
+            Instruction::Dynamic(_) | Instruction::Cursor(_) => true,
+            other => match other.effects().table {
+                Some((written, TableUse::Write)) => self.table(written).table.id() == table,
+                _ => false,
+            },
+        };
+        let callee_writes = |callee: &Callee| match callee {
+            Callee::Enclosing(levels) => *levels > 0,
+            Callee::Procedure { procedure, .. } => procedure.may_write(table),
+        };
+        self.code.iter().any(writes) || self.callees.iter().any(callee_writes)
     }
 
     /// Whether it, or what it calls, ends transactions.
     pub fn ends_transactions(&self) -> bool {
         let ends = |instruction: &Instruction| matches!(instruction, Instruction::EndTransaction { .. });
         let callee_ends = |callee: &Callee| match callee {
-            Callee::Current => false,
+            Callee::Enclosing(_) => false,
             Callee::Procedure { procedure, .. } => procedure.ends_transactions(),
         };
         self.code.iter().any(ends) || self.callees.iter().any(callee_ends)
+    }
+}
+
+fn note_reads(expr: &Expr, reads: &mut [bool]) {
+    let mut open = vec![expr];
+    while let Some(part) = open.pop() {
+        if let Expr::Register(register) = part {
+            reads[usize::from(*register)] = true;
+        }
+        part.for_each_part(&mut |inner| open.push(inner));
     }
 }
 

@@ -146,6 +146,13 @@ impl Frame {
         self.procedure.uses_table(table) || callers.into_iter().any(|frame| frame.procedure.uses_table(table))
     }
 
+    /// How many triggers the run is inside of.
+    pub(crate) fn trigger_depth(&self) -> u32 {
+        let Some(calls) = &self.calls else { return u32::from(self.procedure.is_trigger) };
+        let active = calls.callers.iter().map(|frame| &frame.procedure).chain([&self.procedure]);
+        active.map(|procedure| u32::from(procedure.is_trigger)).sum()
+    }
+
     /// Back to the first instruction, for the next run. Registers keep their values.
     pub fn restart(&mut self) {
         self.unwind();

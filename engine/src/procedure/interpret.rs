@@ -54,6 +54,7 @@ pub(crate) fn run<T: Access>(
     sink: &mut dyn RowSink,
     undo: Undo<'_, T>,
 ) -> Flow<()> {
+    environment.trigger_depth = frame.trigger_depth();
     loop {
         if let Some(outcome) = run_pinned(transaction, frame, environment, sink, undo) {
             return outcome;
@@ -322,7 +323,7 @@ impl<'r, T: Access> Run<'r, T> {
             Do::FeedStage { stage, values } => self.feed_stage(*stage, values),
             Do::FinishStage { stage, spool } => self.finish_stage(*stage, *spool),
             Do::ReadCatalog { relation, spool } => self.read_catalog(*relation, *spool),
-            Do::Call { callee, arguments, rows, .. } => self.call(procedure, *callee, arguments, *rows),
+            Do::Call { .. } => self.call(procedure, instruction),
             Do::Dynamic(_) | Do::Cursor(_) | Do::EndTransaction { .. } => self.asked_of_session(instruction),
             Do::Return => Ok(Next::Return),
             Do::Raise { .. } | Do::RaiseViolation(_) => self.raise(instruction),

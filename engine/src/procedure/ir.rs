@@ -102,6 +102,8 @@ pub struct Procedure {
     /// Where the code of each statement begins, and what the statement is, by label. Empty for what has no
     /// body.
     pub lines: Vec<Line>,
+    /// Whether it is a trigger's function, which `pg_trigger_depth()` counts.
+    pub is_trigger: bool,
 }
 
 impl Procedure {
@@ -109,7 +111,7 @@ impl Procedure {
     pub fn uses_table(&self, table: TableId) -> bool {
         self.tables.iter().any(|used| used.table.id() == table)
             || self.callees.iter().any(|callee| match callee {
-                Callee::Current => false,
+                Callee::Enclosing(_) => false,
                 Callee::Procedure { procedure, .. } => procedure.uses_table(table),
             })
     }
@@ -121,8 +123,20 @@ impl Procedure {
     pub fn for_each_right(&self, see: &mut dyn FnMut(&NeededRight) -> Result<()>) -> Result<()> {
         self.rights.iter().try_for_each(&mut *see)?;
         self.callees.iter().try_for_each(|callee| match callee {
-            Callee::Current => Ok(()),
+            Callee::Enclosing(_) => Ok(()),
             Callee::Procedure { procedure, .. } => procedure.for_each_right(see),
+        })
+    }
+
+    /// Whether it, or what it calls, calls a procedure around it. Then it can run only inside that one.
+    pub fn needs_enclosing(&self) -> bool {
+        self.reaches_out(0)
+    }
+
+    fn reaches_out(&self, depth: u16) -> bool {
+        self.callees.iter().any(|callee| match callee {
+            Callee::Enclosing(levels) => *levels > depth,
+            Callee::Procedure { procedure, .. } => procedure.reaches_out(depth + 1),
         })
     }
 
@@ -150,8 +164,9 @@ pub const SQL_STATEMENT: &str = "statement";
 /// What an [`Instruction::Call`] calls.
 #[derive(Clone, Debug)]
 pub enum Callee {
-    /// The procedure that makes the call.
-    Current,
+    /// A procedure that is being compiled: the one that makes the call (0), the one that calls that (1), and
+    /// so on. So routines may call each other in a cycle.
+    Enclosing(u16),
     Procedure {
         procedure: Arc<Procedure>,
         /// What it was compiled from. When that is dropped, so is this.
@@ -422,12 +437,13 @@ pub enum Instruction {
     /// RAISE: a message to the client, or an error.
     Report(Box<Report>),
     /// Calls another procedure: its parameters get the values of `arguments`, and when it returns, its
-    /// results are put into `into`. What it emits goes to `rows`.
+    /// results are put into `into`. What it emits goes to `rows`. It has the spools `lent` as its first ones.
     Call {
         callee: CalleeIndex,
         arguments: Vec<Expr>,
         into: Vec<Register>,
         rows: Option<SpoolSlot>,
+        lent: Vec<SpoolSlot>,
     },
     /// Runs a text as a statement of SQL (EXECUTE).
     Dynamic(Box<DynamicStatement>),

@@ -19,9 +19,8 @@ pub use expression::{SlotNames, conditions, shown};
 
 use super::cursor_statement::{CursorAction, CursorStatement};
 use super::ir::{
-    Arbiter, Callee, CalleeIndex, Condition, Direction, DynamicStatement, Expr, Impatience, Instruction,
-    Intent, JoinSlot, JoinStep, JoinedParts, Label, Procedure, Register, RowSlot, ScanBound, ScanRange,
-    SpoolSlot, Strength, TableIndex,
+    Arbiter, Callee, Condition, Direction, DynamicStatement, Expr, Impatience, Instruction, Intent, JoinSlot,
+    JoinStep, JoinedParts, Label, Procedure, Register, RowSlot, ScanBound, ScanRange, Strength, TableIndex,
 };
 use expression::list;
 
@@ -100,7 +99,8 @@ impl SlotNames for Names<'_> {
     fn routine(&self, callee: u16) -> String {
         match self.procedure.callees.get(usize::from(callee)) {
             Some(Callee::Procedure { procedure, .. }) => procedure.name.clone(),
-            Some(Callee::Current) | None => self.procedure.name.clone(),
+            Some(Callee::Enclosing(0)) | None => self.procedure.name.clone(),
+            Some(Callee::Enclosing(levels)) => format!("enclosing procedure {levels}"),
         }
     }
 }
@@ -212,7 +212,7 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         Do::FeedStage { stage, values } => format!("stage{stage} += ({})", names.list(values)),
         Do::FinishStage { stage, spool } => format!("spool{spool} += rows of stage{stage}"),
         Do::ReadCatalog { relation, spool } => format!("spool{spool} += rows of catalog relation {relation}"),
-        Do::Call { callee, arguments, into, rows } => names.call(*callee, arguments, into, *rows),
+        Do::Call { .. } => names.call(instruction),
         Do::Dynamic(dynamic) => names.dynamic(dynamic),
         Do::Cursor(cursor) => names.cursor(cursor),
         Do::EndTransaction { commits } => format!("end the transaction, committing: {commits}"),
@@ -423,16 +423,14 @@ impl Names<'_> {
         }
     }
 
-    fn call(
-        &self,
-        callee: CalleeIndex,
-        arguments: &[Expr],
-        into: &[Register],
-        rows: Option<SpoolSlot>,
-    ) -> String {
+    fn call(&self, instruction: &Instruction) -> String {
+        let Instruction::Call { callee, arguments, into, rows, lent } = instruction else {
+            return String::new();
+        };
         let results = if into.is_empty() { String::new() } else { format!("{} := ", self.registers(into)) };
-        let rows = rows.map_or_else(String::new, |spool| format!(", rows to spool{spool}"));
-        let name = self.routine(callee);
+        let mut rows = rows.map_or_else(String::new, |spool| format!(", rows to spool{spool}"));
+        rows.extend(lent.iter().map(|spool| format!(", with spool{spool}")));
+        let name = self.routine(*callee);
         // Without the types of its parameters.
         let name = name.split_once('(').map_or(name.as_str(), |(name, _)| name);
         format!("{results}call {name}({}){rows}", self.list(arguments))

@@ -12,11 +12,41 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use parking_lot::RwLock;
 use xxhash_rust::xxh3::xxh3_64;
 
-use hyades_types::definition::{RoutineDefinition, RoutineId};
+use hyades_types::definition::{RoutineDefinition, RoutineId, TableId, TriggerEvent};
 use hyades_types::foundations::fingerprint;
 
 /// The compiled form of a routine, and the version of the catalog under which it was compiled.
 type Compiled = (u64, Arc<dyn Any + Send + Sync>);
+
+/// The language of what a trigger runs, for the compiler. Its body is a [`Firing`].
+pub const TRIGGER: &str = "trigger";
+
+/// An occasion on which a trigger's function runs. It is compiled for each of them, because the columns of
+/// its records `NEW` and `OLD` are those of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Firing {
+    pub table: TableId,
+    pub event: TriggerEvent,
+    pub trigger: String,
+}
+
+impl Firing {
+    /// The body of the routine that stands for it.
+    fn written(&self) -> String {
+        format!("{} {} {}", self.table.0, self.event.word(), self.trigger)
+    }
+
+    /// Reads the body of such a routine.
+    pub fn read(body: &str) -> Option<Firing> {
+        let mut parts = body.splitn(3, ' ');
+        let table = TableId(parts.next()?.parse().ok()?);
+        let word = parts.next()?;
+        let events =
+            [TriggerEvent::Insert, TriggerEvent::Delete, TriggerEvent::Update, TriggerEvent::Truncate];
+        let event = events.into_iter().find(|event| event.word() == word)?;
+        Some(Firing { table, event, trigger: parts.next()?.to_owned() })
+    }
+}
 
 /// A function or procedure in the catalog, with the procedure it was last compiled to.
 pub struct Routine {
@@ -29,6 +59,8 @@ pub struct Routine {
     /// lock.
     kept_version: AtomicU64,
     kept_address: AtomicUsize,
+    /// Of a trigger function: what it is compiled to for each occasion.
+    firings: RwLock<Vec<(Firing, Arc<Routine>)>>,
 }
 
 /// Is no version of a catalog.
@@ -44,7 +76,32 @@ impl Routine {
             compiled: RwLock::new(None),
             kept_version: AtomicU64::new(NO_VERSION),
             kept_address: AtomicUsize::new(0),
+            firings: RwLock::default(),
         }
+    }
+
+    /// The routine that stands for this function on an occasion.
+    pub fn on(&self, firing: &Firing) -> Arc<Routine> {
+        let find = |known: &[(Firing, Arc<Routine>)]| {
+            known.iter().find(|(known, _)| known == firing).map(|(_, routine)| Arc::clone(routine))
+        };
+        if let Some(known) = find(&self.firings.read()) {
+            return known;
+        }
+        let mut firings = self.firings.write();
+        find(&firings).unwrap_or_else(|| {
+            let definition = RoutineDefinition {
+                language: TRIGGER.to_owned(),
+                body: firing.written(),
+                ..self.definition.clone()
+            };
+            let routine = Arc::new(Routine::new(self.id, definition));
+            // Temporary tables come and go, each with a number of its own.
+            if !firing.table.is_temporary() {
+                firings.push((firing.clone(), Arc::clone(&routine)));
+            }
+            routine
+        })
     }
 
     /// Identifies the source and the kind of program that a logged call ran; the same on every machine.
@@ -58,6 +115,7 @@ impl Routine {
         let mut compiled = self.compiled.write();
         self.kept_version.store(NO_VERSION, Ordering::SeqCst);
         *compiled = None;
+        self.firings.write().drain(..).for_each(|(_, routine)| routine.mark_dropped());
     }
 
     pub fn is_dropped(&self) -> bool {

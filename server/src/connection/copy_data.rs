@@ -21,14 +21,20 @@ impl Connection<'_> {
         };
         match message {
             Message::CopyData(bytes) => {
-                if let Err(error) = self.complete(|session| session.copy_feed(bytes)).await {
+                let fed = self.complete(|session| session.copy_feed(bytes)).await;
+                self.tell_notices();
+                if let Err(error) = fed {
                     self.fail_copy(&error, simple).await;
                 }
             }
-            Message::CopyDone => match self.complete(hyades::Session::copy_finish).await {
-                Ok(completion) => self.end_copy(&completion, simple).await,
-                Err(error) => self.fail_copy(&error, simple).await,
-            },
+            Message::CopyDone => {
+                let finished = self.complete(hyades::Session::copy_finish).await;
+                self.tell_notices();
+                match finished {
+                    Ok(completion) => self.end_copy(&completion, simple).await,
+                    Err(error) => self.fail_copy(&error, simple).await,
+                }
+            }
             Message::CopyFail(reason) => {
                 let error = self.session.copy_fail(&format!("COPY from stdin failed: {reason}"));
                 self.fail_copy(&error, simple).await;

@@ -132,6 +132,17 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// A query whose rows are kept already. It has no code.
+    pub(crate) fn kept_query(&mut self) -> u16 {
+        self.add_subquery(Subquery {
+            branch: Branch { body: QueryBody::Values(Vec::new()), scope: Scope::default() },
+            kind: SubqueryKind::Rows,
+            is_independent: true,
+            sees_changes: false,
+            outer: Vec::new(),
+        })
+    }
+
     /// A view whose rows are kept like those of a query.
     pub(super) fn kept_view(
         &mut self,

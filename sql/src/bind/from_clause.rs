@@ -578,6 +578,10 @@ impl Binder<'_> {
             return self.value_item(name, written, own, alias);
         };
         let definition = chosen.definition().clone();
+        if definition.returns == Returns::Trigger {
+            let message = format!("function \"{own}\" in FROM has unsupported return type trigger");
+            return self.fail(sqlstate::DATATYPE_MISMATCH, message, place);
+        }
         let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
         let own_name = alias_name.unwrap_or(own);
         let columns = row_of(&definition, &own_name);
@@ -601,7 +605,7 @@ fn row_of(definition: &RoutineDefinition, name: &str) -> Vec<(String, SqlType)> 
         vec![(named.unwrap_or_else(|| name.to_owned()), sql_type)]
     };
     match &definition.returns {
-        Returns::Nothing => single(SqlType::Text),
+        Returns::Nothing | Returns::Trigger => single(SqlType::Text),
         Returns::Value(sql_type) | Returns::SetOf(sql_type) => single(*sql_type),
         Returns::Table(columns) | Returns::SetOfRow(columns) => columns.clone(),
         Returns::Record | Returns::SetOfRecord => outputs()

@@ -9,7 +9,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast::FunctionArg;
 
-use super::callee::CalleeEntry;
+use super::callee::{CalleeEntry, enclosing, signature_of};
 use super::coerce::{Category, category, is_implicit, is_preferred};
 use super::{Binder, Bound, Class, Place};
 use crate::statement::names::{positional_after_named, split_arguments};
@@ -271,17 +271,22 @@ impl Binder<'_> {
     /// The number by which the code calls it.
     pub(crate) fn callee(&mut self, chosen: &Chosen) -> Result<CalleeIndex> {
         let callee = match chosen {
-            Chosen::Current(_) => Callee::Current,
+            Chosen::Current(_) => Callee::Enclosing(0),
             Chosen::Stored(routine) => {
                 self.need_to_call(routine.id, &routine.definition);
-                let procedure = self.context.tables.procedure(routine)?;
-                Callee::Procedure { procedure, routine: Arc::clone(routine) }
+                match enclosing(|| signature_of(&routine.definition)) {
+                    Some(callee) => callee,
+                    None => {
+                        let procedure = self.context.tables.procedure(routine)?;
+                        Callee::Procedure { procedure, routine: Arc::clone(routine) }
+                    }
+                }
             }
         };
         self.callee_number(CalleeEntry { callee, is_strict: chosen.definition().is_strict })
     }
 
-    pub(super) fn callee_number(&self, entry: CalleeEntry) -> Result<CalleeIndex> {
+    pub(crate) fn callee_number(&self, entry: CalleeEntry) -> Result<CalleeIndex> {
         let mut callees = self.callees.borrow_mut();
         let known = callees.iter().position(|known| known.is_same(&entry));
         let index = known.unwrap_or_else(|| {
@@ -311,6 +316,10 @@ impl Binder<'_> {
         let Some(chosen) = self.choose_routine(parts, arguments, RoutineKind::Function, place)? else {
             return Ok(None);
         };
+        if chosen.definition().returns == Returns::Trigger {
+            let message = "trigger functions can only be called as triggers";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
         let Some(result) = value_type(chosen.definition()) else {
             let what = match chosen.definition().returns {
                 Returns::Record => "functions with several output parameters in expressions are",

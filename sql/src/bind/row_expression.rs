@@ -15,7 +15,7 @@ use sqlparser::ast::{self, visit_expressions, visit_expressions_mut};
 
 use super::aggregation::AggregateMode;
 use super::coerce::Context;
-use super::scope::{Relation, Scope};
+use super::scope::{Relation, Scope, Visibility};
 use super::{Binder, Bound, Place};
 use crate::evaluation;
 use crate::expr::{self, Computed};
@@ -89,7 +89,40 @@ impl Binder<'_> {
         row: RowSlot,
         bind: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        let scope = std::mem::replace(&mut self.scope, Scope::of(Relation::table(table, None, row)));
+        self.in_scope(Scope::of(Relation::table(table, None, row)), bind)
+    }
+
+    /// The same over the old and the new row of a trigger, which are in these slots.
+    pub(crate) fn over_rows<T>(
+        &mut self,
+        table: &Arc<Table>,
+        (old, new): (RowSlot, RowSlot),
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let mut scope = Scope::default();
+        for (name, row) in [("old", old), ("new", new)] {
+            let relation = Relation::table(table, Some(name.to_owned()), row);
+            scope.add(Relation { visibility: Visibility::Qualified, ..relation });
+        }
+        self.in_scope(scope, bind)
+    }
+
+    /// A condition on the rows of a trigger.
+    pub(crate) fn condition_on_rows(
+        &mut self,
+        table: &Arc<Table>,
+        rows: (RowSlot, RowSlot),
+        expr: &ast::Expr,
+    ) -> Result<Expr> {
+        self.refuse_queries(expr, "trigger WHEN condition")?;
+        self.over_rows(table, rows, |binder| {
+            binder.aggregate_mode = AggregateMode::Forbidden("in trigger WHEN conditions");
+            binder.condition_of(expr, "WHEN")
+        })
+    }
+
+    fn in_scope<T>(&mut self, scope: Scope, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let scope = std::mem::replace(&mut self.scope, scope);
         let names = self.names.take();
         let mode = self.aggregate_mode;
         let places = self.column_places.len();

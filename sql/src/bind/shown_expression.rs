@@ -19,6 +19,7 @@ use sqlparser::ast;
 use super::coerce::{Category, category};
 use super::json_expression::{is_shared, shared_symbol, symbol_of};
 use super::operator::{from_ast, signature, type_beside};
+use super::scope::Visibility;
 use super::types::{self, written_type};
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
@@ -143,6 +144,13 @@ impl Binder<'_> {
                     true => quoted(&name),
                     false => name.to_ascii_uppercase(),
                 }
+            }
+            // The rows of a trigger: nothing else tells them apart.
+            ast::Expr::CompoundIdentifier(idents)
+                if self.scope.relations.iter().any(|one| one.visibility == Visibility::Qualified) =>
+            {
+                let parts: Vec<String> = idents.iter().map(|ident| quoted(&fold(ident))).collect();
+                parts.join(".")
             }
             ast::Expr::CompoundIdentifier(idents) => quoted(&fold(idents.last()?)),
             _ => return None,

@@ -14,6 +14,7 @@ use super::bound::Place;
 use super::scope::Scope;
 use super::windowing::Windowing;
 use crate::expr::{self, Computed};
+use crate::statement::query::select_of;
 use sqlparser::ast;
 use sqlparser::ast::SetOperator;
 
@@ -363,6 +364,22 @@ pub(crate) struct CommonTable {
     pub(crate) own: SelfReference,
     /// Its bound form. It is bound again for each reference if it depends on enclosing queries.
     pub(crate) bound: Option<BoundCommonTable>,
+}
+
+impl CommonTable {
+    /// Rows that are kept already, under a name.
+    pub(crate) fn kept(name: String, bound: BoundCommonTable) -> Result<CommonTable> {
+        let query = Box::new(select_of(ast::Expr::value(ast::Value::Null))?);
+        Ok(CommonTable {
+            name,
+            place: Place::Unknown,
+            column_names: Vec::new(),
+            query,
+            is_recursive: false,
+            own: SelfReference::Hidden,
+            bound: Some(bound),
+        })
+    }
 }
 
 /// A query of WITH, bound.

@@ -29,6 +29,9 @@ pub(crate) struct CopyInPlan {
     pub(crate) forced: Vec<ForcedField>,
     /// Inserts one row, with the columns' values as parameters.
     pub(crate) insert: Arc<Procedure>,
+    /// The triggers before and after the statement.
+    pub(crate) before: Option<Arc<Procedure>>,
+    pub(crate) after: Option<Arc<Procedure>>,
 }
 
 #[derive(Debug)]

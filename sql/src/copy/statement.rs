@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::storage::table::Table;
 use hyades_types::access::Privileges;
+use hyades_types::definition::{TriggerDefinition, TriggerEvent, TriggerTiming};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
@@ -81,6 +82,7 @@ impl Compiler<'_> {
         let numbers = self.copied_columns(&table, columns)?;
         let definition = table.definition();
         let insert = self.insert_of_copy(&table, &numbers, copy.condition.as_ref())?;
+        let (before, after) = self.triggers_of_copy(&table)?;
         let columns: Vec<(String, SqlType)> = numbers
             .iter()
             .map(|at| (definition.columns[*at].name.clone(), definition.columns[*at].sql_type))
@@ -108,7 +110,28 @@ impl Compiler<'_> {
         });
         let forced = forced.collect();
         let options = options.clone();
-        Ok(CopyPlan::In(Box::new(CopyInPlan { table, columns, options, forced, insert })))
+        Ok(CopyPlan::In(Box::new(CopyInPlan { table, columns, options, forced, insert, before, after })))
+    }
+
+    /// The procedures that run the triggers for the statement.
+    fn triggers_of_copy(&self, table: &Arc<Table>) -> Result<AroundCopy> {
+        let definition = table.definition();
+        let is_of_rows = |trigger: &&TriggerDefinition| {
+            trigger.events.contains(&TriggerEvent::Insert) && trigger.has_transition_tables()
+        };
+        if let Some(trigger) = definition.triggers.iter().find(is_of_rows) {
+            let message = format!(
+                "COPY into table \"{}\" with trigger \"{}\", which has transition tables, is not supported yet",
+                definition.name.name, trigger.name
+            );
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                .with_hint("Copy into a temporary table, and use INSERT ... SELECT."));
+        }
+        let compiled = |timing| {
+            let mut inner = Compiler::new(self.binder.sql, self.binder.context, &[], 0)?;
+            inner.statement_triggers(table, (timing, TriggerEvent::Insert))
+        };
+        Ok((compiled(TriggerTiming::Before)?, compiled(TriggerTiming::After)?))
     }
 
     fn insert_of_copy(
@@ -167,6 +190,9 @@ impl Compiler<'_> {
         }
     }
 }
+
+/// The triggers before and after the statement.
+type AroundCopy = (Option<Arc<Procedure>>, Option<Arc<Procedure>>);
 
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))

@@ -6,7 +6,7 @@
 //! Reference: ATPrepCmd of PostgreSQL's tablecmds.c, for the passes.
 
 use hyades_types::definition::ColumnDefinition;
-use hyades_types::definition::Identity;
+use hyades_types::definition::{Identity, TriggerFiring};
 use hyades_types::error::{Error, Result};
 use sqlparser::ast::{
     self, AlterColumnOperation, AlterTableOperation, ColumnOption, ColumnOptionDef, GeneratedAs, SqlOption,
@@ -16,6 +16,7 @@ use sqlparser::ast::{
 use super::checks::wanted_check;
 use super::command::{AlterAction, SchemaCommand};
 use super::storage_parameter::check_storage_parameter;
+use super::triggers::set_firing_action;
 use super::wanted::{NewColumn, WantedForeignKey};
 use crate::bind::types;
 use crate::emit::{Compiler, unsupported};
@@ -84,6 +85,10 @@ impl Compiler<'_> {
                 ast::Owner::CurrentRole | ast::Owner::CurrentUser => RoleName::Current,
                 ast::Owner::SessionUser => RoleName::Session,
             })),
+            Do::EnableTrigger { name } => Ok(firing(name, TriggerFiring::Origin)),
+            Do::DisableTrigger { name } => Ok(firing(name, TriggerFiring::Never)),
+            Do::EnableReplicaTrigger { name } => Ok(firing(name, TriggerFiring::Replica)),
+            Do::EnableAlwaysTrigger { name } => Ok(firing(name, TriggerFiring::Always)),
             other => unsupported(format!("ALTER TABLE ... {} is not supported yet", action_name(other))),
         }
     }
@@ -194,6 +199,10 @@ impl Compiler<'_> {
     }
 }
 
+fn firing(name: &ast::Ident, firing: TriggerFiring) -> AlterAction {
+    set_firing_action(&fold(name), firing, name.quote_style.is_some())
+}
+
 /// The passes in which PostgreSQL executes the actions.
 fn pass(action: &AlterAction) -> u8 {
     match action {
@@ -216,6 +225,7 @@ fn pass(action: &AlterAction) -> u8 {
         | AlterAction::SetIdentity { .. }
         | AlterAction::AlterConstraint { .. }
         | AlterAction::SetOwner(_)
+        | AlterAction::Trigger(_)
         | AlterAction::Nothing => 6,
     }
 }

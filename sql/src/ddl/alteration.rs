@@ -54,6 +54,10 @@ impl Viewpoint {
                 let action = AlterAction::AddIndex(Box::new(wanted.clone()));
                 (self.table_to_index(wanted, output)?, VecDeque::from([AlterStep::Action(action)]))
             }
+            SchemaCommand::Trigger(command) => {
+                let action = AlterAction::Trigger(command.action.clone());
+                (self.table_of_trigger(command, output)?, VecDeque::from([AlterStep::Action(action)]))
+            }
             _ => return Ok(None),
         };
         Ok(table.map(|table| {
@@ -204,6 +208,7 @@ impl Viewpoint {
                 let name = QualifiedName { schema: Some(name.schema.clone()), name: name.name.clone() };
                 self.relation_object(&name).and_then(|object| self.changed_owner(&object, role))
             }
+            AlterAction::Trigger(action) => self.changed_triggers(&table, action, output),
             AlterAction::Nothing => Ok(Vec::new()),
         };
         changes.map_err(Interrupt::Failed)

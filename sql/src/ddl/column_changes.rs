@@ -15,6 +15,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::cast::{self, CastContext};
 use hyades_types::definition::{
     CatalogChange, ColumnDefinition, ColumnSource, ForeignKey, Indexed, TableDefinition, TableId,
+    TriggerDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::text;
@@ -235,6 +236,7 @@ impl Viewpoint {
             dependents.push(self.described(&Object::Default(Arc::clone(&default.table), default.column)));
             freed.push(CatalogChange::DropDefault { id: default.table.id(), column: default.column });
         }
+        freed.extend(self.without_triggers_on(&table, gone, &mut dependents));
         let computed = computed_from(&old, gone);
         dependents.extend(computed.iter().map(|name| format!("column {name} {of_table}")));
         if !dependents.is_empty() {
@@ -258,6 +260,27 @@ impl Viewpoint {
             changes.push(altered(&child, definition));
         }
         Ok(changes)
+    }
+
+    /// The change that drops the triggers which refer to a column, if there are any. Their descriptions are
+    /// added to `dropped`.
+    fn without_triggers_on(
+        &self,
+        table: &Arc<Table>,
+        column: u16,
+        dropped: &mut Vec<String>,
+    ) -> Option<CatalogChange> {
+        let mut definition = TableDefinition::clone(&table.definition());
+        let uses = |trigger: &&TriggerDefinition| trigger.uses_column(column);
+        let using: Vec<String> =
+            definition.triggers.iter().filter(uses).map(|own| own.name.clone()).collect();
+        if using.is_empty() {
+            return None;
+        }
+        let described = |name| self.described(&Object::Trigger(Arc::clone(table), name));
+        dropped.extend(using.into_iter().map(described));
+        definition.triggers.retain(|trigger| !uses(&trigger));
+        Some(altered(table, definition))
     }
 
     /// The tables whose foreign keys refer to this one, each locked.
@@ -335,6 +358,12 @@ impl Viewpoint {
         let at = column_of(&old, name)?;
         let column = &old.columns[usize::from(at)];
         check_retyping(column, sql_type)?;
+        if let Some(trigger) = old.triggers.iter().find(|trigger| trigger.uses_column(at)) {
+            let message = "cannot alter type of a column used in a trigger definition";
+            let trigger = self.described(&Object::Trigger(Arc::clone(&table), trigger.name.clone()));
+            let detail = format!("{trigger} depends on column \"{name}\"");
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
+        }
         if let [other, ..] = computed_from(&old, at).as_slice() {
             let message = "cannot alter type of a column used by a generated column";
             let detail = format!("Column \"{name}\" is used by generated column \"{other}\".");
@@ -442,6 +471,7 @@ fn without_column(id: TableId, old: &TableDefinition, gone: u16) -> TableDefinit
     definition.indexes.retain(|index| !index.has_column(gone) && !index.included.contains(&gone));
     definition.foreign_keys.retain(|key| !key.columns.contains(&gone));
     definition.checks.retain(|check| !check.columns.contains(&gone));
+    definition.triggers.retain(|trigger| !trigger.uses_column(gone));
     let keys = definition.primary_key.iter_mut().flat_map(|key| &mut key.columns);
     let indexed = definition.indexes.iter_mut().flat_map(|index| {
         let conditions = index.predicate.iter_mut().flat_map(|predicate| &mut predicate.columns);
@@ -452,6 +482,10 @@ fn without_column(id: TableId, old: &TableDefinition, gone: u16) -> TableDefinit
         key.columns.iter_mut().chain(&mut key.delete_columns).chain(referenced)
     });
     let checked = definition.checks.iter_mut().flat_map(|check| &mut check.columns);
+    let triggered = definition.triggers.iter_mut().flat_map(|trigger| {
+        let conditions = trigger.condition.iter_mut().flat_map(|condition| &mut condition.columns);
+        trigger.columns.iter_mut().chain(conditions)
+    });
     let generations = definition.columns.iter_mut().filter_map(|column| column.generation.as_mut());
     let read = generations.flat_map(|generation| {
         let indexed = match &mut generation.indexed {
@@ -460,7 +494,7 @@ fn without_column(id: TableId, old: &TableDefinition, gone: u16) -> TableDefinit
         };
         generation.columns.iter_mut().chain(indexed)
     });
-    for column in keys.chain(indexed).chain(referring).chain(checked).chain(read) {
+    for column in keys.chain(indexed).chain(referring).chain(checked).chain(triggered).chain(read) {
         *column = moved(*column, gone);
     }
     definition

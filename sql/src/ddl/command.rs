@@ -17,6 +17,7 @@ use crate::statement::deep_text::Written;
 use crate::statement::{
     AccessCommand, AlterType, Commented, DatabaseCommand, DropIndex, DropSchema, DropSequence, DropType,
     DropView, Moved, OnCommit, QualifiedName, RenameIndex, RoleName, SchemaElement, SequenceOptions,
+    TriggerAction, TriggerCommand,
 };
 
 /// A compiled statement that changes the catalog.
@@ -118,6 +119,7 @@ pub(crate) enum SchemaCommand {
     /// Roles, rights, and OWNER TO.
     Access(Arc<AccessCommand<Vec<SqlType>>>),
     Database(Arc<DatabaseCommand>),
+    Trigger(TriggerCommand),
     CreateSequence {
         name: TableName,
         if_not_exists: bool,
@@ -228,6 +230,7 @@ pub(crate) enum AlterAction {
         to: String,
     },
     SetOwner(RoleName),
+    Trigger(TriggerAction),
     /// Already the case, or without effect here.
     Nothing,
     DropConstraint {

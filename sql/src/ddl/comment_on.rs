@@ -10,6 +10,7 @@ use hyades_types::value::SqlType;
 use super::alteration::no_column;
 use super::command::{CatalogStatement, SchemaCommand};
 use super::schemas::no_schema;
+use super::triggers::no_trigger;
 use super::types::no_type;
 use crate::emit::Compiler;
 use crate::statement::{Comment, Commented, QualifiedName};
@@ -26,6 +27,7 @@ impl Compiler<'_> {
             Commented::Schema => Commented::Schema,
             Commented::Column(column) => Commented::Column(column),
             Commented::Constraint(constraint) => Commented::Constraint(constraint),
+            Commented::Trigger(trigger) => Commented::Trigger(trigger),
             Commented::Routine { kind, arguments } => {
                 Commented::Routine { kind, arguments: self.signature(arguments.as_deref())? }
             }
@@ -101,6 +103,10 @@ impl Viewpoint {
                     let message = format!("constraint \"{constraint}\" for table \"{table}\" does not exist");
                     return Err(Error::input(sqlstate::UNDEFINED_OBJECT, message));
                 }
+            },
+            (Commented::Trigger(trigger), _) => match definition.trigger(trigger) {
+                Some(_) => CommentPart::Trigger(trigger.clone()),
+                None => return Err(no_trigger(&definition, trigger)),
             },
             (Commented::Sequence, _) => return Err(not_a_sequence(&full.name)),
             (other, _) => return wrong_kind(&full.name, other.article()),

@@ -46,6 +46,8 @@ pub(crate) enum Object {
     Default(Arc<Table>, u16),
     /// The constraint of this name of a domain.
     DomainCheck(Arc<StoredType>, String),
+    /// The trigger of this name.
+    Trigger(Arc<Table>, String),
 }
 
 impl Object {
@@ -71,6 +73,11 @@ impl Object {
                 let at = names.position(|own| own == name).unwrap_or(0);
                 (table.id().0, 1 + usize::from(u16::MAX) + at)
             }
+            Object::Trigger(table, name) => {
+                let definition = table.definition();
+                let at = definition.triggers.iter().position(|trigger| trigger.name == *name).unwrap_or(0);
+                (table.id().0, 1 + 2 * usize::from(u16::MAX) + at)
+            }
         }
     }
 
@@ -80,7 +87,8 @@ impl Object {
             (Object::Relation(one), Object::Relation(other)) => one.id() == other.id(),
             (Object::Sequence(one), Object::Sequence(other)) => one.id == other.id,
             (Object::Routine(one), Object::Routine(other)) => one.id == other.id,
-            (Object::Constraint(one, name), Object::Constraint(other, other_name)) => {
+            (Object::Constraint(one, name), Object::Constraint(other, other_name))
+            | (Object::Trigger(one, name), Object::Trigger(other, other_name)) => {
                 one.id() == other.id() && name == other_name
             }
             (Object::Type(one), Object::Type(other)) => one.id() == other.id(),
@@ -179,7 +187,7 @@ impl<'a> Dependents<'a> {
             }
             Object::Type(stored) => self.dependents_of_type(stored, &mut found)?,
             Object::Column(table, column) => self.dependents_of_column(table, *column, &mut found),
-            Object::Constraint(..) | Object::Default(..) | Object::DomainCheck(..) => {}
+            Object::Constraint(..) | Object::Default(..) | Object::DomainCheck(..) | Object::Trigger(..) => {}
         }
         Ok(found)
     }
@@ -266,6 +274,8 @@ impl<'a> Dependents<'a> {
         found.extend(checks.map(|check| (constraint(table, &check.name), true)));
         let keys = definition.foreign_keys.iter().filter(|key| key.columns.contains(&column));
         found.extend(keys.map(|key| (constraint(table, &key.name), true)));
+        let triggers = definition.triggers.iter().filter(|trigger| trigger.uses_column(column));
+        found.extend(triggers.map(|own| (Object::Trigger(Arc::clone(table), own.name.clone()), false)));
         let is_owned = |sequence: &&Arc<Sequence>| {
             let owner = sequence.definition.owner;
             owner.is_some_and(|owner| owner.table == table.id() && owner.column == column)
@@ -314,7 +324,10 @@ impl<'a> Dependents<'a> {
 
     /// Whether it is dropped with its table anyway.
     fn is_part_of_target(&self, object: &Object) -> bool {
-        let (Object::Default(table, _) | Object::Column(table, _) | Object::Constraint(table, _)) = object
+        let (Object::Default(table, _)
+        | Object::Column(table, _)
+        | Object::Constraint(table, _)
+        | Object::Trigger(table, _)) = object
         else {
             return false;
         };
@@ -371,6 +384,12 @@ impl Viewpoint {
     /// Finds what calls a routine in a table or view: the query of a view, defaults and CHECK constraints.
     fn callers_in(&self, table: &Arc<Table>, routine: &Arc<Routine>, found: &mut Vec<(Object, bool)>) {
         let (definition, called) = (table.definition(), &routine.definition);
+        for trigger in &definition.triggers {
+            let runs = trigger.function == called.name && called.identity().is_empty();
+            if runs || self.trigger_asks(table, trigger, routine) {
+                found.push((Object::Trigger(Arc::clone(table), trigger.name.clone()), false));
+            }
+        }
         if let Some(view) = definition.view() {
             if view.uses_routine(&called.name, &called.identity()) {
                 found.push((Object::Relation(Arc::clone(table)), false));
@@ -458,6 +477,10 @@ impl Viewpoint {
             }
             Object::Constraint(table, name) => {
                 format!("constraint {name} on table {}", self.shown(&table.definition().name))
+            }
+            Object::Trigger(table, name) => {
+                let definition = table.definition();
+                format!("trigger {name} on {} {}", kind_of(&definition), self.shown(&definition.name))
             }
             Object::Default(table, column) => {
                 let definition = table.definition();

@@ -27,6 +27,16 @@ use crate::statement::{DropIndex, QualifiedName, RenameIndex};
 use crate::viewpoint::tables::FoundIndex;
 use crate::viewpoint::{Viewpoint, refuse_in_block};
 
+/// Error 2BP01: a constraint that a trigger is.
+fn required_by_trigger(definition: &TableDefinition, name: &str) -> Error {
+    let table = &definition.name.name;
+    let message = format!(
+        "cannot drop constraint {name} on table {table} because trigger {name} on table {table} requires it"
+    );
+    Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+        .with_hint(format!("You can drop trigger {name} on table {table} instead."))
+}
+
 fn duplicate_relation(name: &str) -> Error {
     Error::input(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
 }
@@ -316,6 +326,9 @@ impl Viewpoint {
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         let definition = table.definition();
+        if definition.trigger(constraint).is_some_and(|trigger| trigger.constraint.is_some()) {
+            return Err(required_by_trigger(&definition, constraint));
+        }
         if definition.check(constraint).is_some() {
             let mut definition = TableDefinition::clone(&definition);
             definition.checks.retain(|check| check.name != constraint);

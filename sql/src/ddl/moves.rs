@@ -205,6 +205,9 @@ fn texts(definition: &mut TableDefinition) -> Vec<&mut String> {
     for check in &mut definition.checks {
         texts.extend([&mut check.expression, &mut check.shown]);
     }
+    for condition in definition.triggers.iter_mut().filter_map(|trigger| trigger.condition.as_mut()) {
+        texts.extend([&mut condition.expression, &mut condition.shown]);
+    }
     texts
 }
 
@@ -433,14 +436,23 @@ impl Viewpoint {
             if is_moved {
                 definition.name = moving.new_name(definition.name);
             }
+            let mut is_changed = false;
+            for trigger in &mut definition.triggers {
+                if moving.moves_routine(&trigger.function, &[]) {
+                    trigger.function = moving.new_name(trigger.function.clone());
+                    is_changed = true;
+                }
+            }
             if let Some(view) = definition.view() {
-                let Some(view) = respelled_view(view, moving)? else { continue };
-                definition.view = Some(Box::new(view));
+                match respelled_view(view, moving)? {
+                    Some(view) => definition.view = Some(Box::new(view)),
+                    None if !is_changed => continue,
+                    None => {}
+                }
                 let definition = Box::new(definition);
                 changes.push(CatalogChange::ReplaceView { id: table.id(), definition });
                 continue;
             }
-            let mut is_changed = false;
             for text in texts(&mut definition) {
                 if let Some(other) = self.respelled(text, Some(&table), moving)? {
                     *text = other;

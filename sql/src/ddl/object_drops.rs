@@ -58,6 +58,9 @@ impl Remainders<'_> {
                 Object::Default(own, column) if own.id() == id => {
                     definition = definition.without_default(*column);
                 }
+                Object::Trigger(own, name) if own.id() == id => {
+                    definition.triggers.retain(|trigger| trigger.name != *name);
+                }
                 Object::Constraint(own, name) if own.id() == id => {
                     definition.checks.retain(|check| check.name != *name);
                     definition = definition.without_foreign_key(id, name);
@@ -98,9 +101,12 @@ impl Viewpoint {
                 Object::Constraint(table, name) if table.definition().foreign_key(name).is_some() => {
                     changes.push(CatalogChange::DropForeignKey { id: table.id(), name: name.clone() });
                 }
-                Object::Constraint(table, _) | Object::Default(table, _) | Object::Column(table, _)
+                Object::Constraint(table, _)
+                | Object::Default(table, _)
+                | Object::Column(table, _)
+                | Object::Trigger(table, _)
                     if remainders.goes(table.id()) => {}
-                Object::Constraint(table, _) => drop(remainders.of(table)),
+                Object::Constraint(table, _) | Object::Trigger(table, _) => drop(remainders.of(table)),
                 Object::Default(table, column) => {
                     defaults.push(CatalogChange::DropDefault { id: table.id(), column: *column });
                 }

@@ -149,6 +149,7 @@ impl Viewpoint {
     fn check_other_change(&self, command: &SchemaCommand) -> Result<()> {
         match command {
             SchemaCommand::Type(command) => self.check_type_command(command),
+            SchemaCommand::Trigger(command) => self.check_trigger_command(command),
             SchemaCommand::DropRoutine { kind, names, .. } => {
                 names.iter().try_for_each(|(name, arguments)| {
                     self.check_routine((*kind, arguments.as_deref()), name, true)
@@ -161,7 +162,9 @@ impl Viewpoint {
                     self.check_routine((*kind, arguments.as_deref()), name, false)
                 }
                 Commented::Index => self.check_index(name, false),
-                Commented::Column(_) | Commented::Constraint(_) => self.check_parts(name),
+                Commented::Column(_) | Commented::Constraint(_) | Commented::Trigger(_) => {
+                    self.check_parts(name)
+                }
                 _ => self.check_relations([name], false),
             },
             // Roles and rights have checks of their own.
@@ -233,7 +236,7 @@ impl Viewpoint {
     }
 
     /// The owner of a relation may describe and change its parts.
-    fn check_parts(&self, name: &QualifiedName) -> Result<()> {
+    pub(super) fn check_parts(&self, name: &QualifiedName) -> Result<()> {
         self.check_names_schema(name.schema.as_deref())?;
         let Ok(object) = self.relation_object(name) else { return Ok(()) };
         self.check_owner(object.id, ("relation", &object.name), None)

@@ -41,7 +41,7 @@ impl Viewpoint {
 
     fn refuse_pending_of(&self, table: &Table, command: &str) -> Result<()> {
         let is_of_table = |check: &DeferrableCheck| match check.kind {
-            CheckKind::Missing | CheckKind::Twin => check.table == table.id(),
+            CheckKind::Missing | CheckKind::Twin | CheckKind::Trigger(_) => check.table == table.id(),
             // These are kept under the other table.
             CheckKind::Removed | CheckKind::Moved => self.table_by_id(check.table).is_some_and(|child| {
                 let definition = child.definition();

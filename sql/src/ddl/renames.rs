@@ -26,9 +26,13 @@ use crate::viewpoint::Viewpoint;
 pub(super) fn with_renamed_column(text: &str, from: &str, to: &str) -> Result<ast::Expr> {
     let mut expr = parse_expression(text)?;
     let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
-        if let ast::Expr::Identifier(ident) = part
-            && fold(ident) == from
-        {
+        // Of the rows of a trigger, columns have qualified names.
+        let column = match part {
+            ast::Expr::Identifier(ident) => Some(ident),
+            ast::Expr::CompoundIdentifier(idents) => idents.last_mut(),
+            _ => None,
+        };
+        if let Some(ident) = column.filter(|ident| fold(ident) == from) {
             *ident = ast::Ident::with_quote('"', to);
         }
         ControlFlow::Continue(())
@@ -120,6 +124,7 @@ impl Viewpoint {
             let read = self.bound_generation(&row, other, &expression)?;
             definition.columns[other].generation = Some(read);
         }
+        self.rename_in_triggers(&mut definition, number, (from, to))?;
         self.rename_in_indexes(&mut definition, number, (from, to))?;
         Ok(vec![altered(table, definition)])
     }

@@ -237,9 +237,8 @@ impl Compiler<'_> {
                 let word = name.trim().to_ascii_lowercase();
                 match (word.as_str(), is_set, outputs.as_slice()) {
                     ("void", false, []) => Ok(Returns::Nothing),
-                    ("trigger" | "event_trigger", ..) => {
-                        unsupported("trigger functions are not supported yet")
-                    }
+                    ("trigger", false, []) => Ok(Returns::Trigger),
+                    ("event_trigger", ..) => unsupported("event triggers are not supported yet"),
                     ("record", false, [_, _, ..]) => Ok(Returns::Record),
                     ("record", true, [_, _, ..]) => Ok(Returns::SetOfRecord),
                     ("record", _, [only]) => {

@@ -258,7 +258,8 @@ impl Viewpoint {
                 return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
             }
             check_replaced(&known, &definition)?;
-            return Ok(vec![CatalogChange::ReplaceView { id: old.id(), definition: Box::new(definition) }]);
+            let definition = Box::new(TableDefinition { triggers: known.triggers.clone(), ..definition });
+            return Ok(vec![CatalogChange::ReplaceView { id: old.id(), definition }]);
         }
         if self.is_relation(&definition.name) {
             let message = format!("relation \"{}\" already exists", definition.name.name);

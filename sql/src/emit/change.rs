@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Register, RowSlot, Strength, TableIndex};
 use hyades_engine::storage::table::Table;
 use hyades_types::access::Privileges;
-use hyades_types::definition::{ColumnDefinition, Identity};
+use hyades_types::definition::{ColumnDefinition, Identity, TriggerEvent};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::Value;
 use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJoins, UpdateTableFromKind};
@@ -17,6 +17,7 @@ use sqlparser::tokenizer::Location;
 use super::insert::{generated_always, is_default};
 use super::run_plan::Tag;
 use super::select::{described, is_single};
+use super::triggers::with_generated;
 use super::{CompiledQuery, Compiler};
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::cast;
@@ -85,6 +86,8 @@ pub(super) struct Changed {
     /// Row slots and registers of the relations of FROM or USING. `None`: there is no such clause.
     pub(crate) beside: Option<(Vec<RowSlot>, Vec<Register>)>,
     pub(crate) outputs: Option<Vec<OutputColumn>>,
+    /// How its rows are locked.
+    pub(crate) strength: Strength,
     label: String,
 }
 
@@ -99,7 +102,9 @@ struct Clauses<'c> {
 
 impl Changed {
     /// Sets the same lock for every row that is to be changed.
-    fn set_intent(&mut self, intent: Intent, is_kept: bool) {
+    fn set_intent(&mut self, strength: Strength, is_kept: bool) {
+        let intent = Intent::chosen(strength, None);
+        self.strength = strength;
         for step in &mut self.steps {
             if let Step::Loop(level) = step
                 && matches!(&level.source, Source::Table { row, .. } if *row == self.row)
@@ -111,9 +116,9 @@ impl Changed {
 
     /// Whether setting these columns may move rows ahead of the scan that finds them: along the primary key,
     /// or along the index that the scan uses.
-    fn moves(&self, set: &[(u16, Expr)]) -> bool {
+    fn moves(&self, set: &[u16]) -> bool {
         let definition = self.table.definition();
-        let is_set = |column: u16| set.iter().any(|(set, _)| *set == column);
+        let is_set = |column: u16| set.contains(&column);
         let mut index = None;
         for_each_level(&self.steps, &mut |level| {
             if matches!(&level.source, Source::Table { row, .. } if *row == self.row) {
@@ -174,7 +179,8 @@ impl Compiler<'_> {
         let mut from = JoinGroup { conditions, ..JoinGroup::of(item) };
         from.append(others);
         let (steps, constant) = order::steps(from, None, self)?;
-        Ok(Changed { named, table, row, steps, constant, wanted, beside, outputs, label })
+        let strength = Strength::Write;
+        Ok(Changed { named, table, row, steps, constant, wanted, beside, outputs, strength, label })
     }
 
     /// Reading columns of the rows to be changed needs the SELECT right.
@@ -202,6 +208,9 @@ impl Compiler<'_> {
     }
 
     pub(crate) fn update(&mut self, update: &ast::Update) -> Result<CompiledQuery> {
+        if let Some(compiled) = self.update_instead(update)? {
+            return Ok(compiled);
+        }
         let from = match &update.from {
             Some(UpdateTableFromKind::AfterSet(from)) => Some(from.as_slice()),
             Some(UpdateTableFromKind::BeforeSet(_)) | None => None,
@@ -217,17 +226,26 @@ impl Compiler<'_> {
         let set = self.assignments(&update.assignments, &changed.table, changed.row)?;
         self.need_to_read(&changed.named, changed.row, set.iter().map(|(_, value)| value));
         let definition = changed.table.definition();
+        let mut columns: Vec<u16> = set.iter().map(|(column, _)| *column).collect();
+        let updated = with_generated(&definition, &columns);
+        columns.extend(self.set_by_triggers(&changed.table, &updated)?);
         // Transactions that rely only on the key may go on.
-        let sets_key = set.iter().any(|(column, _)| definition.is_key_column(*column));
+        let sets_key = columns.iter().any(|column| definition.is_key_column(*column));
         let strength = if sets_key { Strength::Write } else { Strength::NoKeyWrite };
         let is_single = is_single(&changed.steps);
-        let collects = (!is_single && changed.moves(&set)) || Self::must_collect(&changed, &set);
-        changed.set_intent(Intent::chosen(strength, None), !collects);
+        let collects = (!is_single && changed.moves(&columns))
+            || Self::must_collect(&changed, &set)
+            || self.is_disturbed(&changed.table, TriggerEvent::Update, &updated)?;
+        changed.set_intent(strength, !collects);
+        self.before_statement(&changed.table, TriggerEvent::Update, &updated)?;
         let change = Change::Update(set);
         if collects { self.collect_then_change(changed, change) } else { self.change(changed, change) }
     }
 
     pub(crate) fn delete(&mut self, delete: &ast::Delete) -> Result<CompiledQuery> {
+        if let Some(compiled) = self.delete_instead(delete)? {
+            return Ok(compiled);
+        }
         let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
         let [target] = from.as_slice() else {
             return self.binder.unsupported("DELETE from several tables is", Place::Unknown);
@@ -239,8 +257,10 @@ impl Compiler<'_> {
             selection: delete.selection.as_ref(),
             returning: delete.returning.as_ref(),
         })?;
-        let collects = Self::must_collect(&changed, &[]);
-        changed.set_intent(Intent::chosen(Strength::Write, None), !collects);
+        let collects = Self::must_collect(&changed, &[])
+            || self.is_disturbed(&changed.table, TriggerEvent::Delete, &[])?;
+        changed.set_intent(Strength::Write, !collects);
+        self.before_statement(&changed.table, TriggerEvent::Delete, &[])?;
         if collects {
             self.collect_then_change(changed, Change::Delete)
         } else {
@@ -268,8 +288,8 @@ impl Compiler<'_> {
         let table = self.code.table(&changed.table)?;
         let end = self.code.label();
         self.check(&changed.constant, end);
-        self.loops(&changed.steps, end, &mut |compiler, _| {
-            compiler.write(change.instruction(table, changed.row))?;
+        self.loops(&changed.steps, end, &mut |compiler, next| {
+            compiler.write(change.instruction(table, changed.row), next)?;
             compiler.code.push(Instruction::CountRow);
             compiler.emit_outputs(changed.outputs.as_deref())
         })?;
@@ -283,6 +303,14 @@ impl Compiler<'_> {
         change: &Change,
         explain: Option<PlanNode>,
     ) -> Result<CompiledQuery> {
+        let (event, updated) = match change {
+            Change::Update(set) => {
+                let set: Vec<u16> = set.iter().map(|(column, _)| *column).collect();
+                (TriggerEvent::Update, with_generated(&changed.table.definition(), &set))
+            }
+            Change::Delete => (TriggerEvent::Delete, Vec::new()),
+        };
+        self.after_statement(&changed.table, event, &updated)?;
         let outputs = changed.outputs.as_deref();
         let columns = outputs.map(|outputs| self.result_columns(outputs));
         let types = outputs.unwrap_or_default().iter().map(|output| output.sql_type).collect();

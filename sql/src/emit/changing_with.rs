@@ -14,9 +14,8 @@ use super::row_sink::Sink;
 use super::{CompiledQuery, Compiler};
 use crate::bind::Place;
 use crate::bind::derived;
-use crate::bind::scope::Scope;
 use crate::bind::select::clause_around;
-use crate::bind::tree::{BoundCommonTable, Branch, QueryBody, Subquery, SubqueryKind};
+use crate::bind::tree::BoundCommonTable;
 
 /// Whether the statement or a query of its WITH changes rows.
 pub(crate) fn changes_rows(query: &ast::Query) -> bool {
@@ -131,14 +130,7 @@ impl Compiler<'_> {
         self.binder.declare_common(table, visible, false)?;
         let Some(columns) = columns else { return Ok(()) };
         let mut columns = columns.into_iter().map(|column| (column.name, column.sql_type)).collect();
-        let body = QueryBody::Values(Vec::new());
-        let query = self.binder.add_subquery(Subquery {
-            branch: Branch { body, scope: Scope::default() },
-            kind: SubqueryKind::Rows,
-            is_independent: true,
-            sees_changes: false,
-            outer: Vec::new(),
-        });
+        let query = self.binder.kept_query();
         self.code.add_kept(spool);
         if let Some(mut common) = self.binder.common_tables.pop() {
             self.binder.rename_columns(&common, &mut columns)?;

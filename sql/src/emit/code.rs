@@ -344,7 +344,13 @@ impl Code {
                 self.jump_unless(Expr::Not(Box::new(Expr::IsNull(Box::new(argument.clone())))), end);
             }
         }
-        self.instructions.push(Instruction::Call { callee, arguments, into: vec![result], rows: None });
+        self.instructions.push(Instruction::Call {
+            callee,
+            arguments,
+            into: vec![result],
+            rows: None,
+            lent: Vec::new(),
+        });
         self.place(end);
         Expr::Register(result)
     }
@@ -516,7 +522,7 @@ impl Code {
         let is_view = |used: &TableReference| used.definition.view.is_some();
         let some_callee = |is_so: fn(&Procedure) -> bool| {
             procedure.callees.iter().any(|callee| match callee {
-                Callee::Current => false,
+                Callee::Enclosing(_) => false,
                 Callee::Procedure { procedure, .. } => is_so(procedure),
             })
         };

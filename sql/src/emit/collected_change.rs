@@ -9,7 +9,7 @@
 //! the new row next to the same rows of the others.
 
 use hyades_engine::procedure::ir::{
-    Expr, Instruction, Intent, JoinStep, JoinedParts, Register, Strength, TableIndex,
+    Expr, Instruction, Intent, JoinStep, JoinedParts, Label, Register, TableIndex,
 };
 use hyades_types::error::Result;
 use hyades_types::value::Value;
@@ -83,7 +83,7 @@ impl Compiler<'_> {
         self.code.push(Instruction::SkipWritten { spool: written, row: changed.row, to: again });
         self.lock_again(&changed, &change, &carried, (table, again))?;
         self.code.push(Instruction::NoteWritten { spool: written, row: changed.row });
-        self.change_kept(&changed, &change, &carried, table)?;
+        self.change_kept((&changed, &change, &carried), table, again)?;
         self.code.jump(again);
         self.code.place(done);
         self.finish_change(&changed, &change, explain)
@@ -126,14 +126,7 @@ impl Compiler<'_> {
         (table, next): (TableIndex, u32),
     ) -> Result<()> {
         let new_values = change.new_values();
-        let key_moves = {
-            let definition = self.code.definition(table);
-            new_values.iter().any(|(column, _)| definition.is_key_column(*column))
-        };
-        let strength = match change {
-            Change::Update(_) if !key_moves => Strength::NoKeyWrite,
-            Change::Update(_) | Change::Delete => Strength::Write,
-        };
+        let strength = changed.strength;
         let (again, lock) = (self.code.label(), self.code.label());
         self.code.jump(lock);
         self.code.place(again);
@@ -158,10 +151,9 @@ impl Compiler<'_> {
 
     fn change_kept(
         &mut self,
-        changed: &Changed,
-        change: &Change,
-        carried: &Carried,
+        (changed, change, carried): (&Changed, &Change, &Carried),
         table: TableIndex,
+        next: Label,
     ) -> Result<()> {
         let set = change.new_values();
         let kept = match change {
@@ -173,7 +165,7 @@ impl Compiler<'_> {
             }
             Change::Delete => Change::Delete,
         };
-        self.write(kept.instruction(table, changed.row))?;
+        self.write(kept.instruction(table, changed.row), next)?;
         self.code.push(Instruction::CountRow);
         let outputs = changed.outputs.iter().flatten();
         let outputs = outputs.map(|output| carried.replaced(output.expr.clone(), set.len()));

@@ -1,6 +1,6 @@
 //! Foreign keys: the code that INSERT, UPDATE, DELETE and COPY carry for them.
 //!
-//! Every instruction that changes a row goes through [`Compiler::write`], which appends:
+//! Every instruction that changes a row goes through [`Compiler::write`] (`row_write`), which appends:
 //!
 //! ```text
 //! new or changed row of a child    search for the parent by the key that is referenced; absent -> event
@@ -71,44 +71,6 @@ pub(super) fn all_same(pairs: impl Iterator<Item = (Expr, Expr)>) -> Option<Expr
 }
 
 impl Compiler<'_> {
-    /// Emits an instruction that changes a row, with the tests of CHECK constraints and the checks for
-    /// foreign keys.
-    pub(crate) fn write(&mut self, instruction: Instruction) -> Result<()> {
-        let instruction = self.checked(instruction)?;
-        match &instruction {
-            Instruction::Insert { table, row, .. } | Instruction::InsertOr { table, row, .. } => {
-                let (table, row) = (*table, *row);
-                if let Instruction::InsertOr { arbiter, .. } = &instruction {
-                    self.refuse_arbiter(table, *arbiter);
-                }
-                self.code.push(instruction);
-                self.check_twins(table, row, None)?;
-                self.check_parents(table, row, None)
-            }
-            Instruction::Update { table, row, set } => {
-                let (table, row) = (*table, *row);
-                let changed: Vec<u16> = set.iter().map(|(column, _)| *column).collect();
-                let references = self.references_to(table);
-                let old = self.old_values(table, row, &changed, &references)?;
-                self.code.push(instruction);
-                // In the order in which PostgreSQL fires its triggers: those of keys first, then those of the
-                // parent.
-                self.check_twins(table, row, Some((&changed, &old)))?;
-                self.check_moved(table, row, (&changed, &old), &references)?;
-                self.check_parents(table, row, Some((&changed, &old)))
-            }
-            Instruction::Delete { table, row } => {
-                let (table, row) = (*table, *row);
-                self.code.push(instruction);
-                self.check_removed(table, row)
-            }
-            _ => {
-                self.code.push(instruction);
-                Ok(())
-            }
-        }
-    }
-
     /// The foreign keys that reference a table, in the order of their creation.
     pub(super) fn references_to(&mut self, table: TableIndex) -> Vec<Reference> {
         let definition = self.code.definition(table);
@@ -131,7 +93,7 @@ impl Compiler<'_> {
     }
 
     /// Keeps the old values of a row that is about to change, as far as the checks need them.
-    fn old_values(
+    pub(super) fn old_values(
         &mut self,
         table: TableIndex,
         row: RowSlot,
@@ -158,7 +120,7 @@ impl Compiler<'_> {
     }
 
     /// The row in `row` is new, or these columns of it have changed. Its parents must exist.
-    fn check_parents(
+    pub(super) fn check_parents(
         &mut self,
         table: TableIndex,
         row: RowSlot,
@@ -314,7 +276,7 @@ impl Compiler<'_> {
     }
 
     /// A row is gone. No other row may refer to it, or an action applies to those that do.
-    fn check_removed(&mut self, table: TableIndex, row: RowSlot) -> Result<()> {
+    pub(super) fn check_removed(&mut self, table: TableIndex, row: RowSlot) -> Result<()> {
         for reference in self.references_to(table) {
             let key = &reference.key;
             let values: Vec<Expr> =
@@ -333,7 +295,7 @@ impl Compiler<'_> {
     }
 
     /// The same where the key of the row has changed.
-    fn check_moved(
+    pub(super) fn check_moved(
         &mut self,
         table: TableIndex,
         row: RowSlot,

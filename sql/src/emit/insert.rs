@@ -13,7 +13,7 @@ use hyades_engine::procedure::ir::{
 use hyades_engine::procedure::listing::shown as shown_expression;
 use hyades_engine::storage::table::Table;
 use hyades_types::access::Privileges;
-use hyades_types::definition::{ColumnDefinition, Identity};
+use hyades_types::definition::{ColumnDefinition, Identity, TriggerEvent, TriggerTiming};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::value::{SqlType, Value};
@@ -22,6 +22,7 @@ use sqlparser::ast::{self, OnConflictAction, OnInsert, SetExpr, TableObject};
 use super::row_sink::Sink;
 use super::run_plan::{RunPlan, Tag};
 use super::select::{BoundSelect, described};
+use super::triggers::with_generated;
 use super::{CompiledQuery, Compiler, Purpose};
 use crate::answer::ResultColumn;
 use crate::bind::aggregation::AggregateMode;
@@ -77,6 +78,17 @@ struct Target {
     /// With ON CONFLICT DO UPDATE and more than one row: records which rows the statement has written.
     written: Option<SpoolSlot>,
     outputs: Option<Vec<OutputColumn>>,
+    /// Of a view with INSTEAD OF triggers: the registers with the new row.
+    instead: Option<Vec<Register>>,
+}
+
+impl Target {
+    /// With ON CONFLICT DO UPDATE: the columns that it sets, and those computed from them.
+    fn updated(&self) -> Option<Vec<u16>> {
+        let Conflict::Update { set, .. } = &self.conflict else { return None };
+        let set: Vec<u16> = set.iter().map(|(column, _)| *column).collect();
+        Some(with_generated(&self.table.definition(), &set))
+    }
 }
 
 /// The columns of a table that a statement gives values for.
@@ -104,6 +116,10 @@ impl Compiler<'_> {
             let written = self.code.new_spool()?;
             self.code.push(Instruction::OpenSpool { spool: written });
             target.written = Some(written);
+        }
+        self.before_statement(&target.table, TriggerEvent::Insert, &[])?;
+        if let Some(updated) = target.updated() {
+            self.before_statement(&target.table, TriggerEvent::Update, &updated)?;
         }
         let columns = target.outputs.as_ref().map(|outputs| self.returned(&target, outputs));
         let own_name = target.table.definition().name.name.clone();
@@ -141,10 +157,10 @@ impl Compiler<'_> {
 
     fn insert_target(&mut self, insert: &ast::Insert, named: Arc<Table>) -> Result<Target> {
         let alias = insert.table_alias.as_ref().map(|alias| self.binder.alias(&alias.alias)).transpose()?;
-        let target = self.binder.change_target(Arc::clone(&named), alias, ViewChange::Insert)?;
+        let (target, instead) = self.inserted_target(&named, alias)?;
         let ChangeTarget { table, row, relation, through, .. } = target;
         if insert.on.is_some() {
-            if through.is_some() {
+            if through.is_some() || instead.is_some() {
                 unsupported_through(&self.binder, "INSERT ... ON CONFLICT")?;
             }
             self.binder.tables_read.push(table.id());
@@ -202,6 +218,7 @@ impl Compiler<'_> {
             replaced,
             written,
             outputs,
+            instead,
         })
     }
 
@@ -363,6 +380,7 @@ impl Compiler<'_> {
             self.insert_one(target, table, (values, given), next)?;
             self.code.place(next);
         }
+        self.after_insert(target)?;
         let types = output_types(target);
         let source = self.finish_code("insert", types)?;
         let explain = self.explained(|compiler| {
@@ -372,6 +390,14 @@ impl Compiler<'_> {
                 .over(PlanNode::new(child).counted(Counted::Started, Counted::Times(rows.len())))
         });
         Ok(self.direct_run(source, Tag::Insert, explain))
+    }
+
+    /// Queues the triggers after the statement.
+    fn after_insert(&mut self, target: &Target) -> Result<()> {
+        if let Some(updated) = target.updated() {
+            self.after_statement(&target.table, TriggerEvent::Update, &updated)?;
+        }
+        self.after_statement(&target.table, TriggerEvent::Insert, &[])
     }
 
     /// Inserts one row and emits it. Jumps to `next` when there is nothing to do.
@@ -385,10 +411,16 @@ impl Compiler<'_> {
         let row = target.row;
         self.draw_once(&mut values)?;
         match &target.conflict {
-            Conflict::Fail => self.write(Instruction::Insert { table, values, row, given })?,
+            Conflict::Fail if target.instead.is_some() => {
+                let registers = target.instead.as_deref().unwrap_or_default();
+                self.insert_instead(&target.table, registers, values, next)?;
+            }
+            Conflict::Fail => self.write(Instruction::Insert { table, values, row, given }, next)?,
             Conflict::Nothing(arbiter) => {
                 let arbiter = *arbiter;
-                self.write(Instruction::InsertOr { table, values, row, arbiter, duplicate: next, given })?;
+                let duplicate = next;
+                let insert = Instruction::InsertOr { table, values, row, arbiter, duplicate, given };
+                self.write(insert, next)?;
             }
             Conflict::Update { index, set, condition, .. } => {
                 let new = (values, given);
@@ -434,6 +466,7 @@ impl Compiler<'_> {
             self.code.evaluate(*register, value);
         }
         let values: Vec<Expr> = registers.iter().map(|register| Expr::Register(*register)).collect();
+        self.before_insert_of(table, &values, next)?;
         let definition = target.table.definition();
         let key_columns: Vec<u16> = match (index, &definition.primary_key) {
             (Some(index), _) => definition.indexes[usize::from(index)].key_columns().collect(),
@@ -451,7 +484,7 @@ impl Compiler<'_> {
             }
         };
         note(self, INSERTED);
-        self.write(Instruction::InsertOr { table, values, row, arbiter, duplicate, given })?;
+        self.write_made(Instruction::InsertOr { table, values, row, arbiter, duplicate, given }, &[])?;
         self.code.jump(done);
         self.code.place(duplicate);
         note(self, REPLACED);
@@ -472,7 +505,7 @@ impl Compiler<'_> {
         if let Some(condition) = condition {
             self.code.jump_unless(condition.clone(), next);
         }
-        self.write(Instruction::Update { table, row, set: set.to_vec() })?;
+        self.write(Instruction::Update { table, row, set: set.to_vec() }, next)?;
         self.code.place(done);
         if let Some(spool) = target.written {
             self.code.push(Instruction::NoteWritten { spool, row });
@@ -518,7 +551,11 @@ impl Compiler<'_> {
         let given = given_columns(&columns);
         let columns: Vec<usize> =
             columns.into_iter().zip(takes).map(|(at, takes)| if takes { at } else { skipped }).collect();
-        if reads_target || !is_simple {
+        // A trigger may change what the query reads.
+        let occasion = (TriggerTiming::Before, true);
+        let fired = self.fired(&definition, occasion, TriggerEvent::Insert, &[]);
+        let is_triggered = target.instead.is_some() || !fired.is_empty();
+        if reads_target || !is_simple || is_triggered {
             return self.spool_then_insert(&target, bound, (&columns, given), label);
         }
         let explain = self.explained(|compiler| {
@@ -538,6 +575,7 @@ impl Compiler<'_> {
             compiler.insert_one(&target, table, (values, Given::clone(&given)), next)
         })?;
         self.code.place(end);
+        self.after_insert(&target)?;
         let source = self.finish_code("insert", output_types(&target))?;
         Ok(self.direct_run(source, Tag::Insert, explain))
     }
@@ -568,6 +606,7 @@ impl Compiler<'_> {
             }
             compiler.insert_one(target, table, (values, Given::clone(&given)), next)
         })?;
+        self.after_insert(target)?;
         let procedure = self.finish_code("insert", output_types(target))?;
         let explain = explain.map(|child| self.explain_insert(target, label).over(child));
         Ok(self.direct_run(procedure, Tag::Insert, explain))
@@ -614,6 +653,7 @@ impl Compiler<'_> {
             replaced: None,
             written: None,
             outputs: None,
+            instead: None,
         })
     }
 

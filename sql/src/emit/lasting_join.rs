@@ -93,7 +93,7 @@ impl Compiler<'_> {
 
     fn calls_only_look(&self) -> bool {
         self.binder.callees.borrow().iter().all(|entry| match &entry.callee {
-            Callee::Current => false,
+            Callee::Enclosing(_) => false,
             Callee::Procedure { procedure, .. } => procedure.only_looks(),
         })
     }

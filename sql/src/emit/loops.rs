@@ -323,14 +323,26 @@ impl Compiler<'_> {
         }
         if !is_set {
             let into = registers.clone();
-            self.code.push(Instruction::Call { callee: *callee, arguments, into, rows: None });
+            self.code.push(Instruction::Call {
+                callee: *callee,
+                arguments,
+                into,
+                rows: None,
+                lent: Vec::new(),
+            });
             self.code.place(called);
             self.filter(level, end)?;
             return inner(self, end);
         }
         let spool = self.code.new_spool()?;
         self.code.push(Instruction::OpenSpool { spool });
-        self.code.push(Instruction::Call { callee: *callee, arguments, into: Vec::new(), rows: Some(spool) });
+        self.code.push(Instruction::Call {
+            callee: *callee,
+            arguments,
+            into: Vec::new(),
+            rows: Some(spool),
+            lent: Vec::new(),
+        });
         self.code.place(called);
         let again = self.code.label();
         self.code.place(again);

@@ -14,6 +14,8 @@
 //!            fails if such a row exists and no other row has the key
 //! Moved      the same for a key that has changed
 //! Twin       a row whose values another one may have: if so -> 23505 (`deferred_unique`)
+//! Row        a trigger after a row: it is called (`triggers`)
+//! Statement  a trigger after the statement
 //! ```
 //!
 //! Reference: PostgreSQL's ri_triggers.c and AfterTriggerEndQuery.
@@ -23,7 +25,7 @@ use std::sync::Arc;
 use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Procedure, Strength, TableIndex, Violation};
 use hyades_engine::storage::table::Table;
 use hyades_types::deferred_checks::{CheckKind, DeferrableCheck};
-use hyades_types::definition::{ForeignKey, KeyAction, ParentKey, TableDefinition, TableId};
+use hyades_types::definition::{ForeignKey, KeyAction, ParentKey, TableDefinition, TableId, TriggerEvent};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
@@ -31,6 +33,7 @@ use hyades_types::value::{SqlType, Value};
 use super::Compiler;
 use super::event_kinds::{Event, Kind};
 use super::foreign_key::{Reference, all_same, is_null, reference};
+use super::triggers::{compile_deferred, with_generated};
 use crate::bind::{BindContext, coerce};
 
 /// The procedure that makes a deferred check. `None`: the constraint no longer exists.
@@ -38,6 +41,9 @@ pub(crate) fn compile_check(
     context: BindContext<'_>,
     check: &DeferrableCheck,
 ) -> Result<Option<Arc<Procedure>>> {
+    if let CheckKind::Trigger(event) = check.kind {
+        return compile_deferred(context, check, event);
+    }
     let Some(child) = context.tables.by_id(check.table) else { return Ok(None) };
     let definition = child.definition();
     if check.kind == CheckKind::Twin {
@@ -53,7 +59,7 @@ pub(crate) fn compile_check(
     };
     let types = match check.kind {
         CheckKind::Missing => [vec![SqlType::Bytea], types_in(&definition, &key.columns)].concat(),
-        CheckKind::Twin => return Ok(None),
+        CheckKind::Twin | CheckKind::Trigger(_) => return Ok(None),
         CheckKind::Removed | CheckKind::Moved => types_in(&parent.definition(), &key.parent_columns),
     };
     let mut compiler = Compiler::new("", context, &[], 0)?;
@@ -76,7 +82,7 @@ pub(crate) fn compile_check(
                 None => compiler.code.make_stale(table),
             }
         }
-        CheckKind::Twin => {}
+        CheckKind::Twin | CheckKind::Trigger(_) => {}
     }
     compiler.finish_code("check", Vec::new()).map(Some)
 }
@@ -147,6 +153,7 @@ impl Compiler<'_> {
                         None => self.code.make_stale(table),
                     }
                 }
+                Event::Row(occasion) | Event::Statement(occasion) => self.run_queued(&kind, occasion)?,
             }
             self.code.jump(next);
         }
@@ -165,8 +172,11 @@ impl Compiler<'_> {
         }
         self.code.place(end);
         let events = std::mem::take(&mut self.events);
-        let spools = events.kinds.iter().map(|kind| kind.spool).chain([order]);
-        Ok(spools.map(|spool| Instruction::OpenSpool { spool }).collect())
+        let transitions = events.transitions.iter().flat_map(|own| own.old.into_iter().chain(own.new));
+        let spools = events.kinds.iter().map(|kind| kind.spool).chain([order]).chain(transitions);
+        let begun = events.begun.iter().map(|(_, begun)| *begun);
+        let begun = begun.map(|into| Instruction::Evaluate { expr: Expr::Const(Value::Null), into });
+        Ok(spools.map(|spool| Instruction::OpenSpool { spool }).chain(begun).collect())
     }
 
     /// A row that had no parent: fails unless it has one now.
@@ -216,8 +226,12 @@ impl Compiler<'_> {
             KeyAction::Restrict => self.refuse_referenced(table, reference, old, false),
             KeyAction::Cascade if is_removed => {
                 let child = self.code.table(&reference.child)?;
+                self.around_action(&reference.child, TriggerEvent::Delete, &[])?;
                 self.children_of(table, reference, old, Strength::Write, &mut |compiler, row| {
-                    compiler.write(Instruction::Delete { table: child, row })
+                    let next = compiler.code.label();
+                    compiler.write(Instruction::Delete { table: child, row }, next)?;
+                    compiler.code.place(next);
+                    Ok(())
                 })
             }
             KeyAction::Cascade => {
@@ -267,7 +281,12 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let child = self.code.table(&reference.child)?;
         let definition = self.code.definition(child);
-        let sets_key = set.iter().any(|(column, _)| definition.is_key_column(*column));
+        let columns: Vec<u16> = set.iter().map(|(column, _)| *column).collect();
+        let updated = with_generated(&definition, &columns);
+        self.around_action(&reference.child, TriggerEvent::Update, &updated)?;
+        let by_triggers = self.set_by_triggers(&reference.child, &updated)?;
+        let mut columns = columns.iter().chain(&by_triggers);
+        let sets_key = columns.any(|column| definition.is_key_column(*column));
         let strength = if sets_key { Strength::Write } else { Strength::NoKeyWrite };
         self.children_of(table, reference, key, strength, &mut |compiler, row| {
             let mut kept = Vec::with_capacity(set.len());
@@ -277,7 +296,10 @@ impl Compiler<'_> {
                 compiler.code.evaluate(register, value.clone());
                 kept.push((*column, Expr::Register(register)));
             }
-            compiler.write(Instruction::Update { table: child, row, set: kept })
+            let next = compiler.code.label();
+            compiler.write(Instruction::Update { table: child, row, set: kept }, next)?;
+            compiler.code.place(next);
+            Ok(())
         })
     }
 

@@ -80,21 +80,43 @@ impl<'a> Routine<'a> {
         let before = self.names().states();
         let mut joined: Option<Vec<RecordState>> = None;
         let (line, kind) = self.at;
+        let mut goes_on = true;
         for (condition, body) in branches {
-            let next = self.compiler.code.label();
-            self.compiler.code.line(line, kind);
-            let condition = self.value(condition, SqlType::Boolean)?;
-            self.compiler.code.jump_unless(condition, next);
-            self.statements(body)?;
-            self.leave_branch(&before, &mut joined);
-            self.compiler.code.jump(end);
-            self.compiler.code.place(next);
+            if goes_on {
+                self.compiler.code.line(line, kind);
+                let condition = self.value(condition, SqlType::Boolean)?;
+                goes_on = self.branch(condition, body, end, (&before, &mut joined))?;
+            }
         }
-        self.statements(otherwise)?;
-        self.leave_branch(&before, &mut joined);
+        if goes_on {
+            self.statements(otherwise)?;
+            self.leave_branch(&before, &mut joined);
+        }
         self.names().restore(&joined.unwrap_or(before));
         self.compiler.code.place(end);
         Ok(())
+    }
+
+    /// A branch that runs if the condition holds, and then jumps to `end`. What is known not to run is not
+    /// compiled. Returns whether the branches after it may run.
+    fn branch(
+        &mut self,
+        condition: Expr,
+        body: &'a [Statement],
+        end: Label,
+        (before, joined): (&[RecordState], &mut Option<Vec<RecordState>>),
+    ) -> Result<bool> {
+        let decided = self.decided(&condition);
+        if decided == Some(false) {
+            return Ok(true);
+        }
+        let next = self.compiler.code.label();
+        self.compiler.code.jump_unless(condition, next);
+        self.statements(body)?;
+        self.leave_branch(before, joined);
+        self.compiler.code.jump(end);
+        self.compiler.code.place(next);
+        Ok(decided.is_none())
     }
 
     /// Records the state in which a branch left the records, and restores the state before it.
@@ -120,6 +142,7 @@ impl<'a> Routine<'a> {
                 let sql_type = bound.known_type().unwrap_or(SqlType::Text);
                 let value = self.converted(bound, sql_type)?;
                 let register = self.compiler.binder.new_register()?;
+                self.note_copy(register, &value);
                 self.compiler.code.evaluate(register, value);
                 Some(Bound::typed(Expr::Register(register), sql_type, Place::Unknown))
             }
@@ -127,18 +150,20 @@ impl<'a> Routine<'a> {
         let end = self.compiler.code.label();
         let before = self.names().states();
         let mut joined: Option<Vec<RecordState>> = None;
+        let mut goes_on = true;
         for (condition, body) in branches {
-            let next = self.compiler.code.label();
-            self.compiler.code.line(line, "CASE");
-            let test = self.case_test(operand.as_ref(), condition)?;
-            self.compiler.code.jump_unless(test, next);
-            self.statements(body)?;
-            self.leave_branch(&before, &mut joined);
-            self.compiler.code.jump(end);
-            self.compiler.code.place(next);
+            if goes_on {
+                self.compiler.code.line(line, "CASE");
+                let test = self.case_test(operand.as_ref(), condition)?;
+                goes_on = self.branch(test, body, end, (&before, &mut joined))?;
+            }
         }
         match otherwise {
-            Some(otherwise) => self.statements(otherwise)?,
+            _ if !goes_on => {}
+            Some(otherwise) => {
+                self.statements(otherwise)?;
+                self.leave_branch(&before, &mut joined);
+            }
             None => {
                 self.compiler.code.line(line, "CASE");
                 self.compiler.code.push(report(
@@ -148,7 +173,6 @@ impl<'a> Routine<'a> {
                 ));
             }
         }
-        self.leave_branch(&before, &mut joined);
         self.names().restore(&joined.unwrap_or(before));
         self.compiler.code.place(end);
         Ok(())

@@ -545,7 +545,13 @@ impl<'a> Routine<'a> {
         if self.is_atomic && self.compiler.binder.ends_transactions(callee) {
             self.compiler.code.push(invalid_termination());
         }
-        self.compiler.code.push(Instruction::Call { callee, arguments: values, into, rows: None });
+        self.compiler.code.push(Instruction::Call {
+            callee,
+            arguments: values,
+            into,
+            rows: None,
+            lent: Vec::new(),
+        });
         for (scalar, value, name) in after {
             self.store(&scalar, value, &name)?;
         }

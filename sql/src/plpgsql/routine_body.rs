@@ -3,21 +3,23 @@
 //! Registers: the inputs come first, then output parameters, then everything else in the order of the text.
 //! A variable keeps its register for good. A block that is entered again initialises its variables again.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register};
+use hyades_engine::storage::stored_routine::TRIGGER;
 use hyades_engine::storage::stored_type::DOMAIN_CHECK;
 use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind, TableDefinition};
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
+use super::fired_trigger::FiredTrigger;
 use super::parse::{self, IN_SQL};
 use super::tree::{
     Block, Body, BoundCursor, Declaration, DeclarationKind, Fragment, OpenedFor, Path, Statement, Target,
 };
 use crate::bind::aggregation::AggregateMode;
+use crate::bind::callee::{signature_of, while_compiling};
 use crate::bind::scope::Scope as Relations;
 use crate::bind::scope::named_columns;
 use crate::bind::visible_variables::{Found, Names, RecordState, Scalar, Scope, Variable};
@@ -27,11 +29,6 @@ use crate::emit::{Compiler, shifted};
 use crate::statement::deep_text::with_stack_for;
 use crate::statement::lexer::character_position;
 use crate::statement::{query, split};
-
-thread_local! {
-    /// Routines being compiled on this thread, to detect those that call each other in a cycle.
-    static COMPILING: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-}
 
 /// The targets of EXIT and CONTINUE.
 pub(super) struct Around {
@@ -66,6 +63,8 @@ pub(super) struct Routine<'a> {
     result: Option<(Register, SqlType)>,
     /// The statement that is being compiled: its line and its kind.
     pub(super) at: (u32, &'static str),
+    /// Set if it is a trigger's function.
+    pub(super) trigger: Option<FiredTrigger>,
 }
 
 /// The occasion of a compilation, which decides what its errors look like.
@@ -80,21 +79,12 @@ pub(crate) enum When {
 
 /// Compiles a routine's definition. Errors carry positions counted from `offset` characters before the body.
 pub(crate) fn compile(definition: &RoutineDefinition, tables: &dyn Tables, when: When) -> Result<Procedure> {
-    let signature = match definition.language.as_str() {
-        // A function may have the name of the domain.
-        DOMAIN_CHECK => format!("domain {}", definition.body),
-        _ => format!("{}.{}", definition.name.schema, definition.signature()),
-    };
-    let is_circle = COMPILING.with_borrow(|compiling| compiling.contains(&signature));
-    if is_circle {
-        let message =
-            format!("{signature} and a routine that it calls call each other, which is not supported yet");
-        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
-    }
-    COMPILING.with_borrow_mut(|compiling| compiling.push(signature));
-    let procedure = with_stack_for(&definition.body, || compile_body(definition, tables, when));
-    COMPILING.with_borrow_mut(|compiling| compiling.pop());
-    procedure
+    while_compiling(signature_of(definition), || {
+        with_stack_for(&definition.body, || match definition.language.as_str() {
+            TRIGGER => Routine::of_firing(definition, tables),
+            _ => compile_body(definition, tables, when),
+        })
+    })
 }
 
 fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When) -> Result<Procedure> {
@@ -109,6 +99,11 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
         return Routine::of_domain(definition, context);
     }
     let body = parse::parse(definition).map_err(|error| shifted(error, offset))?;
+    if definition.returns == Returns::Trigger {
+        // Its records have columns only when a trigger of a table runs it.
+        Routine::check_trigger_function(definition)?;
+        return Ok(Procedure::default());
+    }
     let mut routine = Routine::new(definition, context, offset)?;
     routine.is_atomic &= !matches!(when, When::Anonymous(_));
     let results = routine.parameters()?;
@@ -135,12 +130,16 @@ fn context_name(definition: &RoutineDefinition, when: When) -> String {
 }
 
 /// Whether the word occurs in the text. One in a string or comment counts too, which does no harm.
-fn mentions(text: &str, word: &str) -> bool {
+pub(super) fn mentions(text: &str, word: &str) -> bool {
     text.to_ascii_lowercase().contains(word)
 }
 
 impl<'a> Routine<'a> {
-    fn new(definition: &'a RoutineDefinition, context: BindContext<'a>, offset: u32) -> Result<Routine<'a>> {
+    pub(super) fn new(
+        definition: &'a RoutineDefinition,
+        context: BindContext<'a>,
+        offset: u32,
+    ) -> Result<Routine<'a>> {
         Ok(Routine {
             compiler: Compiler::new(&definition.body, context, &[], 0)?,
             definition: Arc::new(definition.clone()),
@@ -156,6 +155,7 @@ impl<'a> Routine<'a> {
             row_count: None,
             result: None,
             at: (1, "statement block"),
+            trigger: None,
         })
     }
 
@@ -190,7 +190,7 @@ impl<'a> Routine<'a> {
     }
 
     /// Adds to an error of the body where in the routine it occurred.
-    fn explained(&self, error: Error, when: When) -> Error {
+    pub(super) fn explained(&self, error: Error, when: When) -> Error {
         let Error::Input(mut input) = error else { return error };
         let (line, kind) = self.at;
         let context = match when {
@@ -252,7 +252,7 @@ impl<'a> Routine<'a> {
     }
 
     /// Keeps FOUND and the row count only if the body asks for them.
-    fn asked_for(&mut self, found: Register) -> Result<()> {
+    pub(super) fn asked_for(&mut self, found: Register) -> Result<()> {
         if mentions(self.body, "found") {
             self.found = Some(found);
             self.compiler.code.evaluate(found, Expr::Const(Value::Boolean(false)));
@@ -294,24 +294,25 @@ impl<'a> Routine<'a> {
     }
 
     /// What happens when control reaches the end of the body.
-    fn fall_off(&mut self) {
-        if self.result.is_some() {
-            self.compiler.code.line(0, "");
-            self.compiler.code.push(report(
-                sqlstate::FUNCTION_EXECUTED_NO_RETURN_STATEMENT,
-                "control reached end of function without RETURN",
-                None,
-            ));
-        }
+    pub(super) fn fall_off(&mut self) {
+        let message = match &self.trigger {
+            Some(_) => "control reached end of trigger procedure without RETURN",
+            None if self.result.is_some() => "control reached end of function without RETURN",
+            None => return,
+        };
+        self.compiler.code.line(0, "");
+        self.compiler.code.push(report(sqlstate::FUNCTION_EXECUTED_NO_RETURN_STATEMENT, message, None));
     }
 
-    fn finish(mut self, results: Vec<Register>, when: When) -> Result<Procedure> {
+    pub(super) fn finish(mut self, results: Vec<Register>, when: When) -> Result<Procedure> {
         if !self.compiler.binder.session_calls.is_empty() {
             let message = "functions that ask about the session are not supported yet in PL/pgSQL";
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }
-        let parameters =
-            self.definition.inputs().map(|parameter| parameter.sql_type.without_modifier()).collect();
+        let parameters = match &self.trigger {
+            Some(trigger) => trigger.parameters.clone(),
+            None => self.definition.inputs().map(|input| input.sql_type.without_modifier()).collect(),
+        };
         let output = self.returned_types();
         let registers = self.compiler.binder.register_count();
         let views = std::mem::take(&mut self.compiler.binder.views);
@@ -321,6 +322,7 @@ impl<'a> Routine<'a> {
         let name = context_name(&self.definition, when);
         let mut procedure = code.finish(&name, parameters, registers, output)?;
         procedure.results = results;
+        procedure.is_trigger = self.trigger.is_some();
         let names = self.compiler.binder.open_names.take();
         procedure.open_names = names.into_iter().collect();
         procedure.replay = super::replayable::judge(&procedure);
@@ -724,6 +726,9 @@ impl<'a> Routine<'a> {
     }
 
     pub(super) fn returned(&mut self, value: Option<&'a Fragment>, start: usize) -> Result<()> {
+        if let (Some(_), Some(value)) = (&self.trigger, value) {
+            return self.returned_row(value);
+        }
         match (self.result, value) {
             (Some((register, sql_type)), Some(value)) => {
                 let bound = self.bind(value)?;
@@ -742,11 +747,11 @@ impl<'a> Routine<'a> {
                     }
                 }
             }
-            (Some(_), None) => {
+            (_, None) if self.result.is_some() || self.trigger.is_some() => {
                 let start = self.statement_end(start);
                 return self.fail(sqlstate::SYNTAX_ERROR, "missing expression at or near \";\"", start);
             }
-            (None, None) => {}
+            (_, None) => {}
             (None, Some(value)) => {
                 let has_outputs = self.definition.parameters.iter().any(|p| p.mode != ParameterMode::In);
                 let place = match self.definition.kind {

@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
-use hyades_engine::procedure::frame::RowSink;
+use hyades_engine::procedure::frame::Frame;
+use hyades_engine::procedure::ir::Procedure;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::memory;
-use hyades_types::value::Value;
 
+use super::deferred::Kept;
 use super::run::unattended;
 use super::running::CopyIn;
 use super::transaction::failed;
@@ -19,14 +20,6 @@ use super::{Completion, Prepared, Session};
 use crate::compile::action::{Action, Plan};
 use crate::copy::copy_plan::CopyInPlan;
 use crate::copy::intake::Intake;
-
-struct Nothing;
-
-impl RowSink for Nothing {
-    fn row(&mut self, _values: &mut [Value]) -> Result<()> {
-        Ok(())
-    }
-}
 
 fn copy_plan(plan: &Plan) -> Result<&CopyInPlan> {
     match &plan.action {
@@ -55,6 +48,8 @@ impl Session {
             is_taken: false,
             is_row_pending: false,
             rows: 0,
+            has_begun: false,
+            around: None,
             plan,
         }));
         Ok(Completion::CopyIn)
@@ -125,18 +120,24 @@ impl Session {
     fn copy_rows(&mut self, copy: &mut CopyIn, is_last: bool) -> Flow<()> {
         let mut plan = Arc::clone(&copy.plan);
         loop {
+            if !copy.has_begun {
+                match self.run_around(copy, copy_plan(&plan)?.before.as_ref()) {
+                    Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
+                        plan = self.copy_again(copy)?;
+                        continue;
+                    }
+                    outcome => outcome?,
+                }
+                copy.has_begun = true;
+            }
             if copy.is_row_pending {
-                let outcome =
-                    self.view.worker.run(&mut copy.intake.frame, &mut self.view.environment, &mut Nothing);
+                let (frame, mut messages) = (&mut copy.intake.frame, Kept(&mut self.notices));
+                let outcome = self.view.worker.run(frame, &mut self.view.environment, &mut messages);
                 match outcome.map_err(unattended) {
                     Ok(()) => {}
                     // Once the first row is inserted, the table is locked against changes.
                     Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) if copy.rows == 0 => {
-                        self.note_stale_plan()?;
-                        drop(self.view.worker.rollback_to(copy.savepoint));
-                        self.view.environment.sequences.get_mut().repeat_statement();
-                        plan = self.recompile(&copy.statement)?;
-                        copy.plan = Arc::clone(&plan);
+                        plan = self.copy_again(copy)?;
                         copy.intake.repeat_row(copy_plan(&plan)?, self.view.reading())?;
                         continue;
                     }
@@ -147,9 +148,37 @@ impl Session {
             }
             let is_there = copy.intake.next_row(copy_plan(&plan)?, is_last, self.view.reading())?;
             if !is_there {
-                return Ok(());
+                return match is_last {
+                    true => self.run_around(copy, copy_plan(&plan)?.after.as_ref()),
+                    false => Ok(()),
+                };
             }
             copy.is_row_pending = true;
         }
+    }
+
+    /// Undoes what the statement has done, and compiles it again.
+    fn copy_again(&mut self, copy: &mut CopyIn) -> Result<Arc<Plan>> {
+        self.note_stale_plan()?;
+        // They will be told again.
+        self.notices.clear();
+        drop(self.view.worker.rollback_to(copy.savepoint));
+        self.view.environment.sequences.get_mut().repeat_statement();
+        let plan = self.recompile(&copy.statement)?;
+        (copy.plan, copy.around, copy.has_begun) = (Arc::clone(&plan), None, false);
+        Ok(plan)
+    }
+
+    /// Runs the triggers before or after the statement.
+    fn run_around(&mut self, copy: &mut CopyIn, triggers: Option<&Arc<Procedure>>) -> Flow<()> {
+        let Some(triggers) = triggers else { return Ok(()) };
+        let mut frame = copy.around.take().unwrap_or_else(|| Box::new(Frame::new(Arc::clone(triggers))));
+        let mut messages = Kept(&mut self.notices);
+        let outcome = self.view.worker.run(&mut frame, &mut self.view.environment, &mut messages);
+        let outcome = outcome.map_err(unattended);
+        if let Err(Interrupt::Wait(_)) = outcome {
+            copy.around = Some(frame);
+        }
+        outcome
     }
 }

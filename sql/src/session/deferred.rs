@@ -3,14 +3,15 @@
 //! Pending checks are kept by the environment (`hyades_types::deferred_checks`), where the procedures of
 //! statements put them. Each check is a procedure of its own, run in the transaction before it commits. It
 //! only reads, so it may stop and continue like any statement, and nothing must be undone if its plan is
-//! stale.
+//! stale. A deferred constraint trigger is run in the same way, and may do anything: if its plan is stale,
+//! the work of that run is undone first.
 //!
 //! Reference: PostgreSQL's AfterTriggerFireDeferred and AfterTriggerSetState.
 
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
-use hyades_engine::procedure::frame::RowSink;
+use hyades_engine::procedure::frame::{Message, RowSink};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_types::deferred_checks::DeferrableCheck;
 use hyades_types::definition::{Deferral, TableDefinition, TableId};
@@ -18,8 +19,8 @@ use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::value::Value;
 
-use super::Session;
 use super::run::unattended;
+use super::{Notice, Session};
 use crate::emit::referential_events::compile_check;
 use crate::statement::QualifiedName;
 
@@ -27,12 +28,17 @@ use crate::statement::QualifiedName;
 const UNITS_PER_CHECK: usize = 100;
 const CHECKS_PER_UNIT: usize = 2;
 
-/// A check returns no rows.
-struct Nothing;
+/// For runs that return no rows and have no output for messages: these are kept for
+/// [`Session::take_notices`].
+pub(super) struct Kept<'a>(pub(super) &'a mut Vec<Notice>);
 
-impl RowSink for Nothing {
+impl RowSink for Kept<'_> {
     fn row(&mut self, _values: &mut [Value]) -> Result<()> {
         Ok(())
+    }
+
+    fn message(&mut self, message: Message) {
+        self.0.push(Notice::of(message));
     }
 }
 
@@ -45,9 +51,9 @@ impl Session {
             // One check is a short run of its own. Those before it, which stay deferred, were passed.
             guest::spend_for(UNITS_PER_CHECK + number / CHECKS_PER_UNIT)?;
             let (check, values) = (check.check.clone(), check.values.clone());
-            let mut frame = match self.checking.take() {
+            let (mut frame, before) = match self.checking.take() {
                 // The check has waited.
-                Some(frame) => frame,
+                Some(checking) => checking,
                 None => {
                     let known = last.take().filter(|(known, _)| *known == check);
                     let procedure = match known {
@@ -64,21 +70,25 @@ impl Session {
                     for (register, value) in frame.registers.iter_mut().zip(values) {
                         *register = value;
                     }
-                    frame
+                    let known = self.view.environment.deferred.count();
+                    (frame, (self.view.worker.savepoint(), known))
                 }
             };
-            let outcome = self.view.worker.run(&mut frame, &mut self.view.environment, &mut Nothing);
+            let mut messages = Kept(&mut self.notices);
+            let outcome = self.view.worker.run(&mut frame, &mut self.view.environment, &mut messages);
             match outcome.map_err(unattended) {
                 Ok(()) => {
                     self.view.environment.deferred.finish(number);
                     self.keep_frame(frame);
                 }
                 Err(Interrupt::Wait(ticket)) => {
-                    self.checking = Some(frame);
+                    self.checking = Some((frame, before));
                     return Err(Interrupt::Wait(ticket));
                 }
                 Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
                     self.note_stale_plan()?;
+                    drop(self.view.worker.rollback_to(before.0));
+                    self.view.environment.deferred.truncate(before.1);
                     last = None;
                 }
                 Err(failed) => return Err(failed),
@@ -140,7 +150,9 @@ impl Session {
 /// When the constraint of this name is checked.
 fn deferral(definition: &TableDefinition, name: &str) -> Deferral {
     let of_key = definition.foreign_key(name).map(|key| key.deferral);
-    of_key.or_else(|| definition.index_named(name).map(|index| index.deferral)).unwrap_or_default()
+    let of_index = || definition.index_named(name).map(|index| index.deferral);
+    let of_trigger = || definition.trigger(name).and_then(|trigger| trigger.constraint);
+    of_key.or_else(of_index).or_else(of_trigger).unwrap_or_default()
 }
 
 fn not_deferrable(name: &QualifiedName) -> Error {

@@ -94,6 +94,10 @@ pub(super) struct CopyIn {
     /// Whether the frame holds a row that is not inserted yet.
     pub(super) is_row_pending: bool,
     pub(super) rows: u64,
+    /// Whether the triggers before the statement have run.
+    pub(super) has_begun: bool,
+    /// Triggers before or after the statement that wait.
+    pub(super) around: Option<Box<Frame>>,
 }
 
 /// ALTER TABLE in progress.
@@ -109,3 +113,7 @@ impl AlterationRun {
         AlterationRun { alteration, is_locked: false, query: None }
     }
 }
+
+/// A deferred check that has begun: its frame, and what there was before it: a savepoint, and how many
+/// deferred checks.
+pub(super) type Checking = (Box<Frame>, (Savepoint, usize));

@@ -63,9 +63,16 @@ pub(crate) fn constraint_change(sql: &str, value: &Expr) -> Result<Option<Deferr
     let Some(from) = mark.strip_prefix(ALTERED_CONSTRAINT) else { return Ok(None) };
     let mut tokens = Tokens::new(sql)?;
     tokens.skip_to(from.parse().unwrap_or(0));
+    let deferral = deferral(&mut tokens)?;
+    end_of_action(&tokens)?;
+    Ok(Some(deferral))
+}
+
+/// When a constraint is to be checked: the words that follow it.
+pub(super) fn deferral(tokens: &mut Tokens<'_>) -> Result<Deferral> {
     let (mut deferrable, mut deferred) = (None, None);
     loop {
-        let position = character_position(sql, tokens.peek().start);
+        let position = character_position(tokens.sql, tokens.peek().start);
         let is_new = if tokens.accept("deferrable") {
             put(&mut deferrable, true)
         } else if tokens.peek().is_word("not") && tokens.peek_at(1).is_word("deferrable") {
@@ -90,12 +97,11 @@ pub(crate) fn constraint_change(sql: &str, value: &Expr) -> Result<Option<Deferr
             return Err(Error::input(sqlstate::SYNTAX_ERROR, message).with_position(position));
         }
     }
-    end_of_action(&tokens)?;
-    Ok(Some(match (deferrable, deferred) {
+    Ok(match (deferrable, deferred) {
         (_, Some(true)) => Deferral::InitiallyDeferred,
         (Some(true), _) => Deferral::InitiallyImmediate,
         _ => Deferral::Never,
-    }))
+    })
 }
 
 /// Reads one of `SET GENERATED {ALWAYS | BY DEFAULT}`, `SET option`, `RESTART [WITH number]`. Returns false

@@ -8,7 +8,7 @@ use super::routine_syntax::signature;
 use super::tokens::Tokens;
 
 /// Objects of PostgreSQL that cannot be created here, or that have no comments here.
-const MISSING: [&str; 21] = [
+const MISSING: [&str; 20] = [
     "access",
     "aggregate",
     "cast",
@@ -28,7 +28,6 @@ const MISSING: [&str; 21] = [
     "rule",
     "statistics",
     "tablespace",
-    "trigger",
     "text",
 ];
 
@@ -50,6 +49,7 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
         "schema" => Commented::Schema,
         "column" => Commented::Column(String::new()),
         "constraint" => Commented::Constraint(String::new()),
+        "trigger" => Commented::Trigger(String::new()),
         "function" => Commented::Routine { kind: Some(RoutineKind::Function), arguments: None },
         "procedure" => Commented::Routine { kind: Some(RoutineKind::Procedure), arguments: None },
         "routine" => Commented::Routine { kind: None, arguments: None },
@@ -66,6 +66,11 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
                 return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
             }
             (Commented::Constraint(constraint), tokens.qualified_name()?)
+        }
+        Commented::Trigger(_) => {
+            let trigger = tokens.identifier()?;
+            tokens.expect("on")?;
+            (Commented::Trigger(trigger), tokens.qualified_name()?)
         }
         Commented::Routine { kind, .. } => {
             let name = tokens.qualified_name()?;

@@ -75,7 +75,6 @@ const OBJECTS: &[&str] = &[
     "tablespace",
     "text search",
     "transform",
-    "trigger",
     "user mapping",
 ];
 

@@ -1,6 +1,7 @@
 //! The result of parsing a statement: a [`Statement`] and its parts. Names and types are not looked up yet.
 
 mod access_commands;
+mod trigger_commands;
 
 use std::fmt;
 
@@ -11,6 +12,7 @@ use hyades_types::enumeration::LabelPlace;
 use sqlparser::ast::DataType;
 
 pub(crate) use self::access_commands::{AccessCommand, Granted, GrantedOn, Owned, RoleName, RoleOption};
+pub(crate) use self::trigger_commands::{CreateTrigger, Referencing, TriggerAction, TriggerCommand};
 use super::deep_text::Written;
 
 /// A possibly qualified name.
@@ -121,6 +123,7 @@ pub(crate) enum Statement {
     CreateType(CreateType),
     AlterType(AlterType),
     DropType(DropType),
+    Trigger(Box<TriggerCommand>),
     CreateIndex(Box<CreateIndex>),
     DropIndex(DropIndex),
     RenameIndex(RenameIndex),
@@ -482,6 +485,8 @@ pub(crate) enum Commented<A> {
     Schema,
     Column(String),
     Constraint(String),
+    /// The name of a trigger.
+    Trigger(String),
     Routine {
         /// `None` means ROUTINE.
         kind: Option<RoutineKind>,

@@ -64,7 +64,7 @@ fn elements(tokens: &mut Tokens<'_>) -> Result<Vec<SchemaElement>> {
     Ok(elements)
 }
 
-/// The order of an element: sequences first, then tables, views and indexes, as in PostgreSQL.
+/// The order of an element: sequences first, then tables, views, indexes and triggers, as in PostgreSQL.
 fn rank(tokens: &mut Tokens<'_>) -> Result<u8> {
     tokens.expect("create")?;
     if tokens.accept("or") {
@@ -72,13 +72,12 @@ fn rank(tokens: &mut Tokens<'_>) -> Result<u8> {
     }
     tokens.persistence();
     let recursive = tokens.accept("recursive");
-    for (rank, word) in [(0, "sequence"), (1, "table"), (2, "view"), (3, "unique"), (3, "index")] {
+    for (rank, word) in
+        [(0, "sequence"), (1, "table"), (2, "view"), (3, "unique"), (3, "index"), (4, "trigger")]
+    {
         if tokens.peek().is_word(word) && (!recursive || word == "view") {
             return Ok(rank);
         }
-    }
-    if tokens.peek().is_word("trigger") {
-        return unsupported("CREATE TRIGGER is");
     }
     tokens.error()
 }

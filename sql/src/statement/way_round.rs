@@ -11,7 +11,6 @@ const WAYS: &[(&str, &str)] = &[
     ("CREATE RULE", "Use a view, which can be updated if it is simple, or a procedure."),
     ("CREATE STATISTICS", "It is not needed: leave the statement out."),
     ("CREATE TABLESPACE", "Tables are kept in memory: leave the statement out."),
-    ("CREATE TRIGGER", "Write a procedure that makes all the changes, and CALL it."),
     ("MERGE", "Use INSERT ... ON CONFLICT, or several statements in a transaction."),
     ("SET UNLOGGED", "Use a temporary table, whose rows are not logged."),
     ("an exclusion constraint", "Use a UNIQUE constraint, or check in a procedure that locks what it reads."),

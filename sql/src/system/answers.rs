@@ -16,7 +16,7 @@ use super::row::{NamedRow, int8, truth};
 use super::snapshot::System;
 use super::{
     builtins, classes, cluster, constraints, data_types, granted, information_schema, object_id, roles,
-    routines, sizes, statistics, views,
+    routines, sizes, statistics, triggers, views,
 };
 
 impl SystemCatalog for System {
@@ -83,6 +83,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_constraint" => constraints::constraints,
         "pg_depend" => constraints::dependencies,
         "pg_rewrite" => constraints::rules,
+        "pg_trigger" => triggers::triggers,
         "pg_proc" => routines::routines,
         "pg_description" => System::description_rows,
         "pg_type" => System::type_rows,

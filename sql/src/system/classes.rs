@@ -81,14 +81,15 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
             let definition = &system.definitions[*at];
             let has_keys = !definition.foreign_keys.is_empty()
                 || !definition.referenced_by.is_empty()
-                || definition.indexes.iter().any(IndexDefinition::is_checked_later);
+                || definition.indexes.iter().any(IndexDefinition::is_checked_later)
+                || !definition.triggers.is_empty();
             let has_index = definition.primary_key.is_some() || !definition.indexes.is_empty();
             // PostgreSQL checks foreign keys and deferrable constraints by triggers.
             (system.facts.tables[*at].row_count() as f32, has_index, has_keys)
         }
         ClassKind::Index(at, _) => (system.facts.tables[*at].row_count() as f32, false, false),
         ClassKind::Sequence => (1.0, false, false),
-        ClassKind::View(_) => (-1.0, false, false),
+        ClassKind::View(at) => (-1.0, false, !system.definitions[*at].triggers.is_empty()),
         ClassKind::System(_) => (-1.0, false, false),
     };
     let checks = match &class.kind {

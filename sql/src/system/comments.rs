@@ -14,7 +14,7 @@ use super::snapshot::System;
 type Shown<'s> = (u32, u32, u16, &'s str);
 
 /// The numbers of catalogs by name.
-const CATALOGS: [(&str, u32); 9] = [
+const CATALOGS: [(&str, u32); 10] = [
     ("pg_extension", object_id::PG_EXTENSION),
     ("pg_language", object_id::PG_LANGUAGE),
     ("pg_class", object_id::PG_CLASS),
@@ -24,6 +24,7 @@ const CATALOGS: [(&str, u32); 9] = [
     ("pg_type", object_id::PG_TYPE),
     ("pg_namespace", object_id::PG_NAMESPACE),
     ("pg_constraint", object_id::PG_CONSTRAINT),
+    ("pg_trigger", object_id::PG_TRIGGER),
 ];
 
 impl System {
@@ -53,7 +54,10 @@ impl System {
                     let name = &table.primary_key.as_ref()?.name;
                     (object_id::of_part(object, Part::Index, name), object_id::PG_CLASS, 0)
                 }
-                CommentPart::Constraint(_) => return None,
+                CommentPart::Trigger(name) if table.trigger(name).is_some() => {
+                    (object_id::of_part(object, Part::Trigger, name), object_id::PG_TRIGGER, 0)
+                }
+                CommentPart::Constraint(_) | CommentPart::Trigger(_) => return None,
             });
         }
         if self.class(object).is_some() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::definition::{
     CheckConstraint, Deferral, ForeignKey, IndexDefinition, KeyAction, PrimaryKey, TableDefinition,
+    TriggerDefinition,
 };
 use hyades_types::value::Value;
 
@@ -21,6 +22,7 @@ pub(super) enum Constraint<'a> {
     Unique(&'a IndexDefinition),
     Foreign(&'a ForeignKey),
     Check(&'a CheckConstraint),
+    Trigger(&'a TriggerDefinition),
 }
 
 impl Constraint<'_> {
@@ -30,12 +32,13 @@ impl Constraint<'_> {
             Constraint::Unique(index) => &index.name,
             Constraint::Foreign(key) => &key.name,
             Constraint::Check(check) => &check.name,
+            Constraint::Trigger(trigger) => &trigger.name,
         }
     }
 
     pub(super) fn is_not_valid(&self) -> bool {
         match self {
-            Constraint::Primary(_) | Constraint::Unique(_) => false,
+            Constraint::Primary(_) | Constraint::Unique(_) | Constraint::Trigger(_) => false,
             Constraint::Foreign(key) => key.is_not_valid,
             Constraint::Check(check) => check.is_not_valid,
         }
@@ -46,6 +49,7 @@ impl Constraint<'_> {
             Constraint::Primary(_) | Constraint::Check(_) => Deferral::Never,
             Constraint::Unique(index) => index.deferral,
             Constraint::Foreign(key) => key.deferral,
+            Constraint::Trigger(trigger) => trigger.constraint.unwrap_or_default(),
         }
     }
 
@@ -56,6 +60,7 @@ impl Constraint<'_> {
             Constraint::Unique(index) => index.key_columns().collect(),
             Constraint::Foreign(key) => key.columns.clone(),
             Constraint::Check(check) => check.columns.clone(),
+            Constraint::Trigger(_) => Vec::new(),
         }
     }
 }
@@ -70,7 +75,9 @@ impl System {
                 definition.indexes.iter().filter(|index| index.is_constraint).map(Constraint::Unique);
             let foreign = definition.foreign_keys.iter().map(Constraint::Foreign);
             let checks = definition.checks.iter().map(Constraint::Check);
-            for constraint in primary.chain(uniques).chain(foreign).chain(checks) {
+            let triggers = definition.triggers.iter().filter(|trigger| trigger.constraint.is_some());
+            let triggers = triggers.map(Constraint::Trigger);
+            for constraint in primary.chain(uniques).chain(foreign).chain(checks).chain(triggers) {
                 let own = object_id::of_part(table, Part::Constraint, constraint.name());
                 found.push((table, own, constraint));
             }
@@ -147,6 +154,7 @@ fn constraint_row(system: &System, table: u32, own: u32, constraint: &Constraint
         Constraint::Unique(index) => (if index.is_primary { "p" } else { "u" }, index.id.0),
         Constraint::Foreign(key) => ("f", system.unique_index(key.parent.0, &key.parent_columns)),
         Constraint::Check(_) => ("c", 0),
+        Constraint::Trigger(_) => ("t", 0),
     };
     let foreign = |shown: fn(&ForeignKey) -> &'static str| {
         text(if let Constraint::Foreign(key) = constraint { shown(key) } else { " " })
@@ -165,8 +173,8 @@ fn constraint_row(system: &System, table: u32, own: u32, constraint: &Constraint
         (
             "confrelid",
             oid(match constraint {
-                Constraint::Primary(_) | Constraint::Unique(_) | Constraint::Check(_) => 0,
                 Constraint::Foreign(key) => key.parent.0,
+                _ => 0,
             }),
         ),
         ("confupdtype", foreign(|key| action_letter(key.on_update))),

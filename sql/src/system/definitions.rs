@@ -225,6 +225,9 @@ impl System {
                 format!("{kind}{nulls} ({columns}){included}{}", index.deferral.words())
             }
             Constraint::Check(check) => self.check_definition(check, is_pretty),
+            Constraint::Trigger(trigger) => {
+                format!("TRIGGER{}", trigger.constraint.unwrap_or_default().words())
+            }
             Constraint::Foreign(key) => {
                 let Some(parent) = self.definition(key.parent.0) else { return String::new() };
                 let (name, parents) =
@@ -317,6 +320,7 @@ pub(super) fn result(system: &System, definition: &RoutineDefinition) -> Option<
         |(name, sql_type): &(String, SqlType)| format!("{} {}", quoted(name), system.shown_type(*sql_type));
     Some(match &definition.returns {
         Returns::Nothing => "void".to_owned(),
+        Returns::Trigger => "trigger".to_owned(),
         Returns::Value(sql_type) => system.shown_type(*sql_type),
         Returns::SetOf(sql_type) => format!("SETOF {}", system.shown_type(*sql_type)),
         Returns::Table(columns) => {

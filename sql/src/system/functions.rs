@@ -46,10 +46,8 @@ impl System {
             Question::CollationIsVisible => truth(true),
             Question::IndexDefinition => self.index_text(oid, &arguments[1..]),
             Question::ViewDefinition => self.view_definition(oid, arguments.get(1)),
-            Question::ConstraintDefinition => {
-                let is_pretty = arguments.get(1).and_then(Value::as_bool) == Some(true);
-                self.constraint_text(oid, is_pretty)
-            }
+            Question::ConstraintDefinition => self.constraint_text(oid, is_pretty(arguments)),
+            Question::TriggerDefinition => or_null(self.trigger_text(oid, is_pretty(arguments)), text),
             Question::RoutineSource => {
                 or_null(routine(), |definition| text(definitions::routine(self, definition)))
             }
@@ -123,6 +121,11 @@ impl System {
             text(self.constraint_definition(table, &constraint, is_pretty))
         })
     }
+}
+
+/// Whether the second argument asks for the pretty form.
+fn is_pretty(arguments: &[Value]) -> bool {
+    arguments.get(1).and_then(Value::as_bool) == Some(true)
 }
 
 fn number_of(value: &Value) -> Option<u32> {

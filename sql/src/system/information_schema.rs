@@ -23,7 +23,7 @@ use super::routines::result_type;
 use super::row::{NamedRow, int4, or_null, text};
 use super::snapshot::System;
 use super::visibility::{self, Audience, Entry};
-use super::{object_id, roles};
+use super::{object_id, roles, triggers};
 
 /// The maximum number of bytes in a text, as in PostgreSQL.
 const LONGEST_TEXT: i32 = 1 << 30;
@@ -53,6 +53,8 @@ pub(super) fn entries_of(name: &str) -> fn(&System) -> Vec<Entry> {
         "sequences" => sequences,
         "routines" => routines,
         "parameters" => parameters,
+        "triggers" => triggers::in_standard,
+        "triggered_update_columns" => triggers::update_columns,
         "information_schema_catalog_name" => {
             |system| vec![(Audience::Everybody, vec![("catalog_name", text(&system.facts.database))])]
         }
@@ -430,6 +432,7 @@ fn table_constraints(system: &System) -> Vec<Entry> {
             Constraint::Unique(_) => "UNIQUE",
             Constraint::Foreign(_) => "FOREIGN KEY",
             Constraint::Check(_) => "CHECK",
+            Constraint::Trigger(_) => continue,
         };
         rows.push(row(own, table, constraint.name(), (kind, constraint.deferral())));
     }
@@ -476,8 +479,8 @@ fn key_column_usage(system: &System) -> Vec<Entry> {
             let mut row = named(system, CONSTRAINT, table, constraint.name());
             row.extend(named(system, TABLE, table, &table.name.name));
             let in_unique = match &constraint {
-                Constraint::Primary(_) | Constraint::Unique(_) | Constraint::Check(_) => None,
                 Constraint::Foreign(key) => system.place_in_unique(key, at),
+                _ => None,
             };
             row.extend([
                 ("column_name", text(&table.columns[usize::from(*column)].name)),
@@ -501,6 +504,7 @@ fn used<'a>(
         Constraint::Primary(_) | Constraint::Unique(_) | Constraint::Check(_) => {
             Some((own, table, constraint.columns()))
         }
+        Constraint::Trigger(_) => None,
         Constraint::Foreign(key) => {
             Some((key.parent.0, system.definition(key.parent.0)?, key.parent_columns.clone()))
         }

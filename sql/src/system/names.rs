@@ -63,7 +63,7 @@ impl System {
     }
 
     /// The name of a routine, with its schema only if necessary.
-    fn shown_routine(&self, definition: &RoutineDefinition) -> String {
+    pub(super) fn shown_routine(&self, definition: &RoutineDefinition) -> String {
         match self.is_routine_visible(definition) {
             true => quoted(&definition.name.name),
             false => full_name(&definition.name),

@@ -45,6 +45,7 @@ pub(super) const PG_CAST: u32 = 2605;
 pub(super) const PG_LANGUAGE: u32 = 2612;
 pub(super) const PG_EXTENSION: u32 = 3079;
 pub(super) const PG_REWRITE: u32 = 2618;
+pub(super) const PG_TRIGGER: u32 = 2620;
 pub(super) const PG_NAMESPACE: u32 = 2615;
 
 const SEQUENCES: u32 = 1 << 30;
@@ -61,6 +62,7 @@ pub(super) enum Part {
     Default = 3,
     /// Of a view: its query.
     Rule = 4,
+    Trigger = 5,
 }
 
 /// The number of the schema of temporary relations with this name.

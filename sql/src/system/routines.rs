@@ -13,6 +13,7 @@ use super::{builtins, definitions, object_id};
 
 /// The pseudo-types of results.
 const VOID: u32 = 2278;
+const TRIGGER: u32 = 2279;
 const RECORD: u32 = 2249;
 
 /// The number of a call's result type.
@@ -31,6 +32,7 @@ pub(super) fn result_type(definition: &RoutineDefinition) -> u32 {
             }
         }
         Returns::Nothing => VOID,
+        Returns::Trigger => TRIGGER,
         Returns::Value(sql_type) | Returns::SetOf(sql_type) => sql_type.oid(),
         Returns::Table(columns) => match columns.as_slice() {
             [(_, sql_type)] => sql_type.oid(),

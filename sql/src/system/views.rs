@@ -17,7 +17,8 @@ pub(super) fn tables(system: &System) -> Vec<NamedRow> {
             _ => None,
         };
         let has_keys = |definition: &&std::sync::Arc<hyades_types::definition::TableDefinition>| {
-            !definition.foreign_keys.is_empty() || !definition.referenced_by.is_empty()
+            let keys = [definition.foreign_keys.len(), definition.referenced_by.len()];
+            keys.iter().any(|count| *count > 0) || !definition.triggers.is_empty()
         };
         rows.push(vec![
             ("schemaname", text(system.schema_name(class.schema))),

@@ -159,7 +159,9 @@ fn run_step(session: &mut Session, step: &Step, in_full: bool) -> Result<String,
                 for chunk in data.as_bytes().chunks(7) {
                     done(|| session.copy_feed(chunk))?;
                 }
-                match done(|| session.copy_finish())? {
+                let finished = done(|| session.copy_finish());
+                session.take_notices().into_iter().for_each(|notice| answer.notice(notice));
+                match finished? {
                     Completion::Tag(tag) => Ok(tag.into_owned()),
                     Completion::CopyIn => panic!("COPY does not end"),
                 }

@@ -335,3 +335,38 @@ fn what_explain_promises_of_a_call_is_what_replay_gives() {
     assert!(tally.commands > calls as usize / 3, "{tally:?}");
     assert!(tally.clauses.values().all(|count| *count > 0));
 }
+
+#[test]
+fn a_call_that_fires_triggers_is_a_command() {
+    let call = procedure(
+        "",
+        "update t set v = v + 1; insert into t values (3, 300, 1), (4, -1, 0); delete from t where id = 1;",
+    );
+    let setup = [
+        TABLES[0],
+        TABLES[1],
+        TABLES[2],
+        "create table s (what text primary key, n bigint)",
+        "insert into s values ('rows', 0)",
+        "create function changed() returns trigger language plpgsql as $$ begin \
+         if new.v < 0 then return null; end if; new.v := new.v * 2; return new; end $$",
+        "create function noted() returns trigger language plpgsql as $$ begin \
+         insert into l values (coalesce(new.id, old.id) * 10 + length(tg_op), coalesce(new.v, old.v), now(), tg_op) \
+         on conflict do nothing; return null; end $$",
+        "create function again() returns trigger language plpgsql as $$ begin \
+         if new.v > 100 then update t set v = v / 3 where id = new.id; end if; return null; end $$",
+        "create function counted() returns trigger language plpgsql as $$ begin \
+         update s set n = n + (select count(*) from o); return null; end $$",
+        "create trigger a before insert or update on t for each row execute function changed()",
+        "create trigger b after insert or update or delete on t for each row execute function noted()",
+        "create trigger c after insert or update on t for each row execute function again()",
+        "create trigger d after update on t referencing old table as o for each statement execute function counted()",
+        call.as_str(),
+    ];
+    let question = "select id, v::text from t union all select id, n::text || at || note from l \
+                    union all select 0, n::text from s order by 1, 2";
+    let (logging, before, after) = across_a_crash(&setup, question);
+    assert!(logging.starts_with("command"), "{logging}");
+    assert_eq!(before, after);
+    assert_eq!(before.len(), 6, "{before:?}");
+}

@@ -9,4 +9,5 @@ mod harness;
 mod roles;
 mod schemas;
 mod temporary_relations;
+mod triggers;
 mod views;

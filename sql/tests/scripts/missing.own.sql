@@ -16,8 +16,6 @@ create materialized view v as select 1;
 create materialized view if not exists v as select 1 with no data;
 alter materialized view v rename to w;
 drop materialized view v;
-alter trigger g on t rename to h;
-create constraint trigger g after insert on t for each row execute function f();
 alter extension e update;
 alter publication p add table t;
 alter system set work_mem = 1;

@@ -146,7 +146,6 @@ create function anonymous_record() returns record language plpgsql as $$ begin r
 
 create function variadic_one(variadic a int[]) returns int language plpgsql as $$ begin return 1; end $$;
 
-create function trigger_function() returns trigger language plpgsql as $$ begin return null; end $$;
 
 create function polymorphic(a anyelement) returns int language plpgsql as $$ begin return 1; end $$;
 

@@ -19,6 +19,8 @@ pub enum CommentPart {
     Column(u16),
     /// The name of a constraint of a table.
     Constraint(String),
+    /// The name of a trigger of a table.
+    Trigger(String),
     /// The index of a table's primary key, which has no id.
     PrimaryKeyIndex,
 }

@@ -88,6 +88,9 @@ impl<D: FnMut() -> u32> Renumbering<D> {
         for table in &mut definition.referenced_by {
             *table = self.table(*table);
         }
+        for trigger in &mut definition.triggers {
+            trigger.referenced = trigger.referenced.map(|table| self.table(table));
+        }
         if let Some(view) = &mut definition.view {
             self.view(view);
         }
@@ -128,7 +131,7 @@ impl<D: FnMut() -> u32> Renumbering<D> {
                     *sql_type = self.sql_type(*sql_type);
                 }
             }
-            Returns::Nothing | Returns::Record | Returns::SetOfRecord => {}
+            Returns::Nothing | Returns::Trigger | Returns::Record | Returns::SetOfRecord => {}
         }
         definition.traits.row_of = definition.traits.row_of.map(|table| self.table(table));
         definition

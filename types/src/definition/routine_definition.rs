@@ -82,6 +82,8 @@ pub enum Returns {
     /// The output parameters, or the columns that the caller declares.
     Record,
     SetOfRecord,
+    /// `RETURNS trigger`: only triggers call it.
+    Trigger,
 }
 
 impl Returns {
@@ -177,7 +179,7 @@ impl RoutineDefinition {
             Returns::Table(columns) | Returns::SetOfRow(columns) => {
                 columns.iter_mut().map(|(_, sql_type)| sql_type).collect()
             }
-            Returns::Nothing | Returns::Record | Returns::SetOfRecord => Vec::new(),
+            Returns::Nothing | Returns::Trigger | Returns::Record | Returns::SetOfRecord => Vec::new(),
         };
         for sql_type in parameters.chain(returned) {
             *sql_type = sql_type.with_enum_type(enum_type);

@@ -42,6 +42,9 @@ macro_rules! catalog_functions {
     ConstraintDefinition: strict, CATALOG, system {
         "pg_get_constraintdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
     }
+    TriggerText: strict, CATALOG, system {
+        "pg_get_triggerdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
+    }
     RoutineSource: strict, CATALOG, system {
         "pg_get_functiondef" => (OID) -> TEXT;
     }
@@ -84,7 +87,6 @@ macro_rules! catalog_functions {
     /// For objects that cannot be created: NULL, as PostgreSQL returns for a number without such an object.
     NoDefinition: strict, NOTHING, system {
         "pg_get_function_sqlbody" | "pg_get_statisticsobjdef" | "pg_get_statisticsobjdef_columns" => (OID) -> TEXT;
-        "pg_get_triggerdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
         "pg_get_partkeydef" | "pg_get_partition_constraintdef" => (OID) -> TEXT;
     }
     /// The comment on an object.

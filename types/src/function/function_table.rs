@@ -180,6 +180,9 @@ catalog_functions! {
     ArcTangent2Degrees: strict, NOTHING, degrees {
         "atan2d" => (FLOAT8, FLOAT8) -> FLOAT8;
     }
+    TriggerDepth: strict, NOTHING, general {
+        "pg_trigger_depth" => () -> INT4;
+    }
     Random: strict, CHANCE, general {
         "random" => () -> FLOAT8;
     }

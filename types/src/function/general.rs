@@ -21,6 +21,9 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             [left, _] => Ok(left.clone()),
             _ => Err(mismatch(function, arguments)),
         },
+        Function::TriggerDepth => {
+            Ok(Value::Integer(i32::try_from(environment.trigger_depth).unwrap_or(i32::MAX)))
+        }
         Function::Random => Ok(Value::Double(environment.random.borrow_mut().fraction())),
         Function::CurrentUser => Ok(Value::text(environment.user.as_str())),
         Function::SessionUser => Ok(Value::text(environment.session_user.as_str())),

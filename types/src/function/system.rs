@@ -191,6 +191,7 @@ fn question_of(function: Function) -> Option<Question> {
         Function::IndexDefinition => Question::IndexDefinition,
         Function::ViewDefinition => Question::ViewDefinition,
         Function::ConstraintDefinition => Question::ConstraintDefinition,
+        Function::TriggerText => Question::TriggerDefinition,
         Function::RoutineSource => Question::RoutineSource,
         Function::RoutineResult => Question::RoutineResult,
         Function::RoutineArguments => Question::RoutineArguments,

@@ -11,12 +11,11 @@ use hyades_types::error::{Abort, Error, sqlstate};
 use hyades_types::guest;
 use hyades_types::value::Value;
 
+use crate::local_arc::LocalArc;
 use crate::procedure::evaluate::evaluate;
 use crate::procedure::frame::{Calls, Frame, Request};
 use crate::procedure::interpret::{Next, Run};
-use crate::procedure::ir::{
-    Callee, CalleeIndex, DynamicRows, DynamicStatement, Expr, Instruction, Procedure, SpoolSlot,
-};
+use crate::procedure::ir::{Callee, DynamicRows, DynamicStatement, Expr, Instruction, Procedure, SpoolSlot};
 use crate::txn::{Access, Flow};
 
 /// Deepest nesting of calls.
@@ -30,22 +29,32 @@ const MOST_SPARE_FRAMES: usize = 16;
 impl<T: Access> Run<'_, T> {
     /// Makes the callee's frame the active one.
     #[inline(never)]
-    pub(crate) fn call(
-        &mut self,
-        procedure: &Procedure,
-        callee: CalleeIndex,
-        arguments: &[Expr],
-        rows: Option<SpoolSlot>,
-    ) -> Flow<Next> {
-        let current = self.frame.procedure.clone();
-        let callee = match &procedure.callees[usize::from(callee)] {
-            Callee::Current => current.shared(),
+    pub(crate) fn call(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
+        let Instruction::Call { callee, arguments, rows, lent, .. } = instruction else {
+            return Ok(Next::Following);
+        };
+        let enclosing;
+        let callee = match &procedure.callees[usize::from(*callee)] {
+            Callee::Enclosing(levels) => {
+                enclosing = self.enclosing(usize::from(*levels))?;
+                enclosing.shared()
+            }
             Callee::Procedure { routine, .. } if routine.is_dropped() => {
                 return Err(Error::Abort(Abort::StalePlan).into());
             }
             Callee::Procedure { procedure, .. } => procedure,
         };
-        self.enter(callee, arguments, rows)
+        self.enter(callee, arguments, *rows, lent)
+    }
+
+    /// The procedure that is active (0), or its caller, or that one's caller and so on.
+    fn enclosing(&self, levels: usize) -> Flow<LocalArc<Procedure>> {
+        let Some(levels) = levels.checked_sub(1) else { return Ok(self.frame.procedure.clone()) };
+        let callers = self.frame.calls.iter().flat_map(|calls| calls.callers.iter().rev());
+        match callers.into_iter().nth(levels) {
+            Some(frame) => Ok(frame.procedure.clone()),
+            None => Err(Error::input(sqlstate::INTERNAL_ERROR, "a procedure has no caller").into()),
+        }
     }
 
     fn enter(
@@ -53,6 +62,7 @@ impl<T: Access> Run<'_, T> {
         procedure: &Arc<Procedure>,
         arguments: &[Expr],
         rows: Option<SpoolSlot>,
+        lent: &[SpoolSlot],
     ) -> Flow<Next> {
         let calls = self.frame.calls.get_or_insert_default();
         if calls.callers.len() >= DEEPEST_CALL {
@@ -74,6 +84,10 @@ impl<T: Access> Run<'_, T> {
             *register = evaluate(argument, &context)?;
         }
         frame.emits_to = rows;
+        for (own, lent) in frame.spools.iter_mut().zip(lent) {
+            std::mem::swap(own, &mut self.frame.spools[usize::from(*lent)]);
+        }
+        self.environment.trigger_depth += u32::from(procedure.is_trigger);
         self.frame.snapshot_time = self.transaction.snapshot_time();
         std::mem::swap(self.frame, &mut frame);
         std::mem::swap(&mut self.frame.calls, &mut frame.calls);
@@ -98,7 +112,7 @@ impl<T: Access> Run<'_, T> {
     fn dynamic(&mut self, dynamic: &DynamicStatement) -> Flow<Next> {
         let rows = dynamic.rows.as_ref().map(|(spool, _)| *spool);
         if let Some(compiled) = self.frame.compiled.take() {
-            return self.enter(&compiled?, &dynamic.arguments, rows);
+            return self.enter(&compiled?, &dynamic.arguments, rows, &[]);
         }
         let text = match evaluate(&dynamic.text, &self.context())? {
             Value::Null => {
@@ -139,6 +153,7 @@ impl<T: Access> Run<'_, T> {
         let mut caller = self.frame.calls.as_mut()?.callers.pop()?;
         std::mem::swap(&mut self.frame.calls, &mut caller.calls);
         std::mem::swap(self.frame, &mut caller);
+        self.environment.trigger_depth -= u32::from(caller.procedure.is_trigger);
         self.transaction.read_at(self.frame.snapshot_time);
         self.rows_in_place.clear();
         Some(caller)
@@ -156,7 +171,10 @@ impl<T: Access> Run<'_, T> {
     pub(crate) fn return_to_caller(&mut self) -> bool {
         let Some(mut callee) = self.leave() else { return false };
         let procedure = self.frame.procedure.clone();
-        if let Some(Instruction::Call { into, .. }) = procedure.code.get(self.frame.next as usize) {
+        if let Some(Instruction::Call { into, lent, .. }) = procedure.code.get(self.frame.next as usize) {
+            for (own, lent) in callee.spools.iter_mut().zip(lent) {
+                std::mem::swap(own, &mut self.frame.spools[usize::from(*lent)]);
+            }
             for (target, result) in into.iter().zip(&callee.procedure.results) {
                 self.frame.registers[usize::from(*target)] =
                     std::mem::take(&mut callee.registers[usize::from(*result)]);

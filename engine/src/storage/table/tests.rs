@@ -28,6 +28,7 @@ pub(crate) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {
         referenced_by: Vec::new(),
         view: None,
         checks: Vec::new(),
+        triggers: Vec::new(),
         dropped: Vec::new(),
     }
 }

@@ -62,6 +62,7 @@ pub(super) fn create(shared: &World, indexes: Vec<IndexDefinition>) -> Arc<Table
         referenced_by: Vec::new(),
         view: None,
         checks: Vec::new(),
+        triggers: Vec::new(),
         dropped: Vec::new(),
     };
     let mut transaction = shared.transaction();

@@ -84,6 +84,7 @@ fn create_table(shared: &World, name: &str, index: IndexKind) -> Arc<Table> {
         referenced_by: Vec::new(),
         view: None,
         checks: Vec::new(),
+        triggers: Vec::new(),
         dropped: Vec::new(),
     };
     let mut transaction = shared.transaction();
