@@ -8,7 +8,8 @@
 //! * results: `tree` (of a query), `bound` (an expression: type and place), `rights` (what the user needs),
 //!   `callee` (routines that are called), `meanings` (what names and literals meant);
 //! * types: `types` (their names), `domain`, `coerce` (conversions), `collation`;
-//! * expressions: `expression` (the walk), `row_expression` (over one row), `operator`, `special` (constructs
+//! * expressions: `expression` (the walk), `row_expression` (over one row), `rows` (as values) and
+//!   `row_syntax`, `operator`, `special` (constructs
 //!   with a grammar of their own), `overlaps`, `array_expression`, `json_expression`, `subquery`;
 //! * calls: `function_call`, `conversion_call` (`date(...)`), `enum_call`, `sequence_call`, `session_call`
 //!   and `session_function` (about the session), `set_call` (of sets, in the select list), `routine_call`,
@@ -58,6 +59,8 @@ mod rights;
 pub(crate) mod routine_call;
 pub(crate) mod row_expression;
 mod row_locks;
+mod row_syntax;
+mod rows;
 pub(crate) mod scope;
 pub(crate) mod select;
 pub(crate) mod select_list;

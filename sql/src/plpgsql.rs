@@ -8,15 +8,16 @@
 //! Files:
 //! * text to tree: `parse`, with `parse_cursor`, `parse_dynamic` and `parse_raise` for statements with much
 //!   grammar of their own; `tree`: the result;
-//! * tree to procedure: `routine_body` (the whole routine, blocks, variables), `control` (IF, CASE, loops),
-//!   `elements` (arrays of a type with a length), `restrictions` (NOT NULL, domains), `query` (SQL in a
-//!   body), `dynamic` (EXECUTE, COMMIT and ROLLBACK), `raise` (also ASSERT), `exception` (blocks with
-//!   handlers, GET DIAGNOSTICS);
+//! * tree to procedure: `routine_body` (the whole routine, blocks, variables), `assignment`, `control` (IF,
+//!   CASE, loops), `elements` (arrays of a type with a length), `restrictions` (NOT NULL, domains), `query`
+//!   (SQL in a body), `dynamic` (EXECUTE, COMMIT and ROLLBACK), `raise` (also ASSERT), `exception` (blocks
+//!   with handlers, GET DIAGNOSTICS);
 //! * cursors: `cursor` (within the routine), `shared_cursor` (kept by the session);
 //! * `sql_body`: functions in the language SQL; `trigger_function`: what triggers run, and `fired_trigger`
 //!   (the trigger);
 //! * `replayable`: whether a call may be logged as a command.
 
+mod assignment;
 mod control;
 mod cursor;
 pub(crate) mod dynamic;

@@ -134,6 +134,10 @@ fn read_system(rest: &mut &[u8], system_type: SystemType) -> Result<Value> {
             return Err(Error::input(sqlstate::NAME_TOO_LONG, "identifier too long")
                 .with_detail(format!("Identifier must be less than {} characters.", LONGEST_NAME + 1)));
         }
+        SystemType::Record => {
+            let message = "input of anonymous composite types is not implemented";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
         _ => {}
     }
     if system_type.is_text() {

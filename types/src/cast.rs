@@ -36,6 +36,9 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
     if from.is_same_base(to) || (from.is_text() && to.is_text()) {
         return Some(Implicit);
     }
+    if to == SqlType::System(SystemType::Record) {
+        return None;
+    }
     if let SqlType::System(system_type) = to
         && let Some(weakest) = allowed_to_system(from, system_type)
     {

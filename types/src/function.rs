@@ -20,7 +20,7 @@
 //! * times: `time`, `interval`, `make_time`, `units`;
 //! * templates: `template` (times to text), `date_reading` (text to times), `number_template`,
 //!   `number_shown`;
-//! * arrays: `array`, `array_search`, `array_subscript`;
+//! * rows: `row_text`; arrays: `array`, `array_search`, `array_subscript`;
 //! * json: `json_access`, `json_build`, `json_change`;
 //! * what lies outside the arguments: `general` (the statement's environment), `sequence`, `session`
 //!   (advisory locks, notifications), `sleep`, `system` (queries to the catalog).
@@ -49,6 +49,7 @@ mod overlay;
 mod pattern_matching;
 mod quantified_match;
 mod regular_expression;
+mod row_text;
 mod sequence;
 mod session;
 mod sleep;

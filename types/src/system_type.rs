@@ -7,7 +7,7 @@
 //! | type | value |
 //! |---|---|
 //! | oid, xid | [`Value::Oid`](crate::value::Value::Oid) |
-//! | name, "char", pg_node_tree, aclitem, refcursor | [`Value::Text`](crate::value::Value::Text) |
+//! | name, "char", pg_node_tree, aclitem, refcursor, record | [`Value::Text`](crate::value::Value::Text) |
 //! | regclass and similar | [`Value::Reference`](crate::value::Value::Reference) |
 //! | int2vector, oidvector | [`Value::Array`](crate::value::Value::Array) |
 
@@ -33,6 +33,8 @@ pub enum SystemType {
     OidVector,
     /// The name of a cursor.
     RefCursor,
+    /// A row, in its text form.
+    Record,
 }
 
 /// PostgreSQL's names for a type: that of `format_type`, `pg_type.typname` and `pg_type.oid`, and the same
@@ -48,7 +50,7 @@ struct Naming {
 }
 
 /// All of them.
-pub const ALL: [SystemType; 15] = [
+pub const ALL: [SystemType; 16] = [
     SystemType::Oid,
     SystemType::Xid,
     SystemType::Name,
@@ -64,6 +66,7 @@ pub const ALL: [SystemType; 15] = [
     SystemType::Int2Vector,
     SystemType::OidVector,
     SystemType::RefCursor,
+    SystemType::Record,
 ];
 
 /// An object's number, and the name by which the requesting session knows it.
@@ -115,6 +118,7 @@ impl SystemType {
             SystemType::RefCursor => {
                 of("refcursor", "refcursor", 1790, "refcursor[]", "_refcursor", 2201, -1)
             }
+            SystemType::Record => of("record", "record", 2249, "record[]", "_record", 2287, -1),
         }
     }
 
@@ -163,7 +167,7 @@ impl SystemType {
 
     /// Whether its values are read and printed as names of objects.
     pub fn is_reference(self) -> bool {
-        !self.is_text() && !self.is_number() && !self.is_vector()
+        !self.is_text() && !self.is_number() && !self.is_vector() && self != SystemType::Record
     }
 
     /// Whether its values are arrays of one dimension, printed without braces.
@@ -176,8 +180,9 @@ impl SystemType {
         ALL.into_iter().find(|system_type| system_type.oid() == oid)
     }
 
-    /// The type of this `pg_type.typname`.
+    /// The type of this `pg_type.typname`, if statements can name it.
     pub fn from_name(name: &str) -> Option<SystemType> {
-        ALL.into_iter().find(|system_type| system_type.catalog_name() == name)
+        let named = ALL.into_iter().find(|system_type| system_type.catalog_name() == name);
+        named.filter(|system_type| *system_type != SystemType::Record)
     }
 }

@@ -626,7 +626,7 @@ impl Value {
     pub fn fits(&self, sql_type: SqlType) -> bool {
         match self.sql_type() {
             None => true,
-            Some(SqlType::Text) => sql_type.is_text(),
+            Some(SqlType::Text) => sql_type.is_text() || sql_type == SqlType::System(SystemType::Record),
             Some(SqlType::Array(own)) => {
                 sql_type.element().is_some_and(|element| element.without_modifier() == own)
             }

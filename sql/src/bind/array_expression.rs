@@ -11,9 +11,10 @@ use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
 use super::coerce::{cast, is_implicit};
-use super::expression::{boolean, row_items};
+use super::expression::boolean;
 use super::json_expression::shared_symbol;
 use super::operator::{comparison_type, from_ast};
+use super::row_syntax::row_items;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 use crate::statement::query::end_of;
@@ -66,6 +67,11 @@ impl Binder<'_> {
     /// `name[index]`, `name[first:last]`, and chains of them.
     pub(crate) fn subscript(&mut self, root: &ast::Expr, chain: &[AccessExpr]) -> Result<Bound> {
         let place = Place::of_expr(root);
+        if let [AccessExpr::Dot(ast::Expr::Identifier(field))] = chain
+            && let Some(bound) = self.field_of_row(root, field)?
+        {
+            return Ok(bound);
+        }
         let mut idents = match root {
             ast::Expr::Identifier(ident) => vec![ident.clone()],
             ast::Expr::CompoundIdentifier(idents) => idents.clone(),

@@ -8,7 +8,7 @@ use hyades_types::definition::TableName;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
-use sqlparser::ast::{Ident, ObjectName};
+use sqlparser::ast::{Expr as AstExpr, Ident, ObjectName};
 
 use super::scope::{MergedColumn, Relation, RelationKind, ScopeColumn, Visibility};
 use super::{Binder, Bound, Place};
@@ -100,6 +100,9 @@ impl Binder<'_> {
                 if let Some(outer) = self.find_outer_column(&name, place)? {
                     return Ok(outer);
                 }
+                if let Some(row) = self.row(&AstExpr::Identifier(ident.clone()))? {
+                    return self.row_value(row);
+                }
                 if let Some(element) = self.element_of_relation(&name, place) {
                     return Ok(element);
                 }
@@ -123,7 +126,7 @@ impl Binder<'_> {
     }
 
     /// The name of a scalar function in FROM refers to its value, whatever its column is called.
-    fn element_of_relation(&mut self, name: &str, place: Place) -> Option<Bound> {
+    pub(super) fn element_of_relation(&mut self, name: &str, place: Place) -> Option<Bound> {
         let is_one = |relation: &Relation| {
             relation.name == name
                 && relation.columns.len() == 1

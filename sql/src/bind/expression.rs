@@ -13,6 +13,7 @@ use sqlparser::ast;
 
 use super::json_expression::{shared_symbol, symbol_of};
 use super::operator::from_ast;
+use super::row_syntax::{is_row_constructor, row_items, with_rows};
 use super::{Binder, Bound, Class, DEEPEST_EXPRESSION, Place, start_of, types};
 use crate::evaluation;
 use crate::expr;
@@ -110,6 +111,13 @@ impl Binder<'_> {
             Ast::IsNotDistinctFrom(left, right) => self.distinct(left, right, false),
             Ast::Between { expr: inner, negated, low, high } => self.between(inner, low, high, *negated),
             Ast::InList { expr: inner, list, negated } => self.in_list(inner, list, *negated),
+            Ast::Function(call) if is_row_constructor(call) => {
+                let call = with_rows(call).unwrap_or_else(|| call.clone());
+                match self.row(&Ast::Function(call))? {
+                    Some(row) => self.row_value(row),
+                    None => self.unsupported("this form of ROW is", Place::of_expr(expr)),
+                }
+            }
             Ast::Function(call) => self.call(call),
             Ast::Case { operand, conditions, else_result, .. } => {
                 let place = Place::of_expr(expr);
@@ -248,6 +256,9 @@ impl Binder<'_> {
         }
         let place = Place::OperatorAfter(end_of(left));
         let Some(operator) = from_ast(op) else { return self.unknown_operator(left, op, right, place) };
+        if let Some(bound) = self.whole_row_comparison(left, operator, right, place)? {
+            return Ok(bound);
+        }
         if row_items(left).is_some() || row_items(right).is_some() {
             return self.row_comparison(left, operator, right, place);
         }
@@ -427,6 +438,9 @@ impl Binder<'_> {
     }
 
     fn is_null(&mut self, inner: &ast::Expr, is_negated: bool) -> Result<Bound> {
+        if let Some(bound) = self.row_is_null(inner, is_negated)? {
+            return Ok(bound);
+        }
         let bound = self.expression(inner)?;
         let place = bound.place;
         let expr = match bound.class {
@@ -460,10 +474,15 @@ impl Binder<'_> {
 
     fn distinct(&mut self, left: &ast::Expr, right: &ast::Expr, is_distinct: bool) -> Result<Bound> {
         let place = Place::OperatorAfter(end_of(left));
-        let left = self.expression(left)?;
-        let right = self.expression(right)?;
-        let (left, right, _) = self.operands(BinaryOperator::Equal, left, right, place)?;
-        let test = Expr::NotDistinct(Box::new(left), Box::new(right));
+        let test = match self.distinct_rows(left, right, place)? {
+            Some(test) => test,
+            None => {
+                let left = self.expression(left)?;
+                let right = self.expression(right)?;
+                let (left, right, _) = self.operands(BinaryOperator::Equal, left, right, place)?;
+                Expr::NotDistinct(Box::new(left), Box::new(right))
+            }
+        };
         Ok(boolean(if is_distinct { Expr::Not(Box::new(test)) } else { test }, place))
     }
 
@@ -684,22 +703,4 @@ pub(super) fn custom_operator(symbol: &str) -> Option<ast::BinaryOperator> {
         "||" => Ast::StringConcat,
         _ => return None,
     })
-}
-
-/// The items of `(a, b)` or `ROW(a, b)`.
-pub(super) fn row_items(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
-    match expr {
-        ast::Expr::Tuple(items) => Some(items.iter().collect()),
-        ast::Expr::Function(call) if call.name.to_string().eq_ignore_ascii_case("row") => {
-            let ast::FunctionArguments::List(list) = &call.args else { return None };
-            list.args
-                .iter()
-                .map(|argument| match argument {
-                    ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(item)) => Some(item),
-                    _ => None,
-                })
-                .collect()
-        }
-        _ => None,
-    }
 }

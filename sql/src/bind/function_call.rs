@@ -13,6 +13,7 @@ use super::coerce::{Category, category, is_implicit, is_preferred};
 use super::defaults::with_defaults;
 use super::missing::is_missing;
 use super::routine_call::Arguments;
+use super::row_syntax::with_rows;
 use super::sequence_call::without_regclass;
 use super::window_call::is_window_function;
 use super::{Binder, Bound, Class, Place};
@@ -92,6 +93,9 @@ impl Binder<'_> {
 
     /// A call as it is written: an aggregate, a function of the session, or one of the catalogue.
     pub(crate) fn call(&mut self, call: &Function) -> Result<Bound> {
+        if let Some(call) = with_rows(call) {
+            return self.call(&call);
+        }
         let idents = parts(&call.name)?;
         let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
         let name = match idents.as_slice() {
@@ -203,9 +207,6 @@ impl Binder<'_> {
             let arguments = Arguments { bound: arguments.clone(), names: Vec::new() };
             if let Some(bound) = self.routine_or_conversion(&[name.to_owned()], &arguments, place)? {
                 return Ok(bound);
-            }
-            if name == "row" {
-                return self.unsupported("rows as values are", place);
             }
         }
         if name == "coalesce" && !arguments.is_empty() {

@@ -13,7 +13,6 @@ use sqlparser::ast::{self, AccessExpr, BinaryOperator as Ast, Subscript};
 use super::bound::no_parameter_type;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
-use crate::statement::names::fold;
 use crate::statement::query::end_of;
 
 fn is_jsonb(bound: &Bound) -> bool {
@@ -76,6 +75,7 @@ fn call(function: Function, arguments: Vec<Expr>) -> Expr {
 impl Binder<'_> {
     /// 42883 for types without equality: json.
     pub(super) fn check_equality(&self, sql_type: SqlType, place: Place) -> Result<()> {
+        self.refuse_rows_as_keys(sql_type, place)?;
         match is_json(sql_type) {
             true => {
                 let message =
@@ -88,6 +88,7 @@ impl Binder<'_> {
 
     /// The same for types without an order.
     pub(super) fn check_order(&self, sql_type: SqlType, place: Place) -> Result<()> {
+        self.refuse_rows_as_keys(sql_type, place)?;
         if !is_json(sql_type) {
             return Ok(());
         }
@@ -142,23 +143,14 @@ impl Binder<'_> {
         Ok(Bound::typed(call(Function::JsonPath, arguments), SqlType::Jsonb, place))
     }
 
-    /// An argument of a function of JSON: a name that is not a column may be that of a relation, and means
-    /// its row.
+    /// An argument of a function of JSON, which may be a row.
     pub(super) fn json_argument(&mut self, argument: &ast::Expr) -> Result<Bound> {
-        let ast::Expr::Identifier(ident) = argument else { return self.expression(argument) };
-        let (name, place) = (fold(ident), Place::at(ident.span.start));
-        if self.find_column(&name, place)?.is_some() {
-            return self.expression(argument);
-        }
-        let named = self.scope.named().find(|(_, relation)| relation.name == name);
-        let Some((number, relation)) = named.map(|(number, relation)| (number, relation.columns.clone()))
-        else {
-            return self.expression(argument);
-        };
+        let place = Place::of_expr(argument);
+        let Some(row) = self.row(argument)? else { return self.expression(argument) };
         let mut members = Vec::new();
-        for (column, (name, _)) in relation.iter().enumerate() {
+        for (name, field) in row.fields {
             members.push(Expr::Const(Value::text(name.as_str())));
-            members.push(self.column_of(number, column, place).expr);
+            members.push(self.known_or_text(field)?.0);
         }
         let row = Expr::Call { function: Function::JsonRow, arguments: members };
         Ok(Bound::typed(row, SqlType::Json, place))

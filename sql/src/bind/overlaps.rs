@@ -5,7 +5,7 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
-use super::expression::row_items;
+use super::row_syntax::row_items;
 use super::{Binder, Bound, Place};
 
 impl Binder<'_> {

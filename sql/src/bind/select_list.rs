@@ -15,7 +15,14 @@ pub(crate) fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
     match expr {
         Ast::Identifier(ident) => Some((fold(ident), true)),
         Ast::Array(_) => sure("array"),
+        Ast::Tuple(_) => sure("row"),
         // An element is named after its array.
+        Ast::CompoundFieldAccess { root, access_chain } if matches!(root.as_ref(), Ast::Nested(_)) => {
+            match access_chain.last()? {
+                ast::AccessExpr::Dot(Ast::Identifier(field)) => Some((fold(field), true)),
+                _ => figure_name(root),
+            }
+        }
         Ast::CompoundFieldAccess { root, .. } => figure_name(root),
         Ast::CompoundIdentifier(idents) => idents.last().map(|ident| (fold(ident), true)),
         Ast::Nested(inner) | Ast::Collate { expr: inner, .. } => figure_name(inner),
@@ -115,8 +122,13 @@ impl Binder<'_> {
                     let idents = parts(name)?;
                     let place = Place::of(name);
                     let relation = idents.last().map(|ident| fold(ident)).unwrap_or_default();
-                    let relation = self.relation(&relation, place)?;
-                    self.wildcard(Some(relation), &mut outputs)?;
+                    match self.record_columns(&relation, place)? {
+                        Some(columns) => self.fields(columns, &mut outputs)?,
+                        None => {
+                            let relation = self.relation(&relation, place)?;
+                            self.wildcard(Some(relation), &mut outputs)?;
+                        }
+                    }
                 }
                 _ => return self.unsupported("this item of a select list is", Place::Unknown),
             }
@@ -152,6 +164,17 @@ impl Binder<'_> {
             || options.opt_rename.is_some();
         if has_more {
             return self.unsupported("options after * are", Place::Unknown);
+        }
+        Ok(())
+    }
+
+    /// The columns of a record.
+    fn fields(&mut self, fields: Vec<(String, Bound)>, outputs: &mut Vec<OutputColumn>) -> Result<()> {
+        for (name, bound) in fields {
+            let place = bound.place;
+            let (expr, sql_type) = self.known_or_text(bound)?;
+            let column_places = (self.column_places.len(), self.column_places.len());
+            outputs.push(OutputColumn { name, expr, sql_type, place, column_places });
         }
         Ok(())
     }

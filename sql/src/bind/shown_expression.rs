@@ -140,9 +140,13 @@ impl Binder<'_> {
         let name = match expr {
             ast::Expr::Identifier(ident) => {
                 let name = fold(ident);
-                match self.scope.relations.iter().any(|one| one.columns.iter().any(|(own, _)| *own == name)) {
-                    true => quoted(&name),
-                    false => name.to_ascii_uppercase(),
+                let relations = &self.scope.relations;
+                if relations.iter().any(|one| one.columns.iter().any(|(own, _)| *own == name)) {
+                    quoted(&name)
+                } else if relations.iter().any(|one| one.name == name) {
+                    format!("{}.*", quoted(&name))
+                } else {
+                    name.to_ascii_uppercase()
                 }
             }
             // The rows of a trigger: nothing else tells them apart.

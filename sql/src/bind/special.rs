@@ -68,19 +68,26 @@ impl Binder<'_> {
             }
             Ast::Subquery(query) => {
                 // PostgreSQL points at the parenthesis.
-                let place = Place::before(start_of(expr));
-                self.scalar_subquery(query, place)
+                self.scalar_subquery(query, Place::before(start_of(expr)))
             }
             Ast::Exists { subquery, negated } => self.exists(subquery, *negated, place),
             Ast::InSubquery { expr: left, subquery, negated } => {
                 self.in_subquery(left, subquery, *negated, Place::OperatorAfter(end_of(left)))
             }
             Ast::CompoundFieldAccess { root, access_chain } => self.subscript(root, access_chain),
+            Ast::Tuple(_) | Ast::QualifiedWildcard(..) => self.row_or_refusal(expr, place),
             Ast::Array(array) => self.array(&array.elem, place),
             Ast::AnyOp { left, compare_op, right, .. } => self.quantified(left, (compare_op, false), right),
             Ast::AllOp { left, compare_op, right } => self.quantified(left, (compare_op, true), right),
             Ast::Interval(interval) => self.interval_literal(interval, place),
             other => self.refuse(other, place),
+        }
+    }
+
+    fn row_or_refusal(&mut self, expr: &ast::Expr, place: Place) -> Result<Bound> {
+        match self.row(expr)? {
+            Some(row) => self.row_value(row),
+            None => self.refuse(expr, place),
         }
     }
 
@@ -94,7 +101,6 @@ impl Binder<'_> {
         use ast::Expr as Ast;
         let what = match expr {
             Ast::RLike { .. } => "regular expressions are",
-            Ast::Tuple(_) => "rows as values are",
             Ast::JsonAccess { .. } => "type json is",
             Ast::Prefixed { prefix, value } => {
                 let shown = format!("{prefix} {}", self.expression(value)?.type_name());

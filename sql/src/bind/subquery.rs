@@ -13,8 +13,9 @@ use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast;
 
 use super::aggregation::{Aggregate, AggregateMode, Named};
-use super::expression::{boolean, row_items};
+use super::expression::boolean;
 use super::operator::comparison_type;
+use super::row_syntax::row_items;
 use super::scope::Scope;
 use super::tree::{BoundQuery, Branch, QueryBody, RowTest, Subquery, SubqueryKind, Surroundings};
 use super::windowing::WindowCalls;

@@ -54,10 +54,8 @@ impl Binder<'_> {
         match found {
             Found::Scalar(scalar) => self.read_variable(scalar.register, scalar.sql_type, place).map(Some),
             Found::Column(sql_type, register) => self.read_variable(register, sql_type, place).map(Some),
-            Found::Record(_) => {
-                let name = parts.join(".");
-                self.unsupported(&format!("record \"{name}\" as one value is"), place)
-            }
+            // See `rows`.
+            Found::Record(_) => Ok(None),
             Found::NoColumn(record, column) => self.fail(
                 sqlstate::UNDEFINED_COLUMN,
                 format!("record \"{record}\" has no field \"{column}\""),

@@ -5,6 +5,7 @@
 //!
 //! Reference for checks, their order and messages: CreateTriggerFiringOn of PostgreSQL's trigger.c.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::RowSlot;
@@ -16,7 +17,7 @@ use hyades_types::definition::{
     TriggerDefinition, TriggerEvent, TriggerFiring, TriggerTiming,
 };
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
-use sqlparser::ast::Expr;
+use sqlparser::ast::{Expr, visit_expressions};
 
 use super::alteration::{altered, column_of};
 use super::command::{AlterAction, CatalogStatement, SchemaCommand};
@@ -25,6 +26,7 @@ use crate::answer::Output;
 use crate::bind::row_expression::{columns_of, row_type};
 use crate::bind::{Binder, Place};
 use crate::emit::Compiler;
+use crate::statement::names::fold;
 use crate::statement::query::parse_expression;
 use crate::statement::{CreateTrigger, QualifiedName, TriggerAction, TriggerCommand};
 use crate::viewpoint::Viewpoint;
@@ -167,6 +169,23 @@ fn transition_tables(
     Ok((old, new))
 }
 
+/// The columns that a WHEN clause names. It does not depend on those that it reads as parts of a whole row.
+fn columns_named(definition: &TableDefinition, written: &Expr) -> Vec<u16> {
+    let mut columns = Vec::new();
+    let _: ControlFlow<()> = visit_expressions(written, |part| {
+        if let Expr::CompoundIdentifier(idents) = part
+            && let Some(column) = idents.last()
+            && let Ok(column) = column_of(definition, &fold(column))
+        {
+            columns.push(column);
+        }
+        ControlFlow::Continue(())
+    });
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
 impl Binder<'_> {
     /// The WHEN clause of a trigger of this table.
     fn trigger_condition(
@@ -182,9 +201,7 @@ impl Binder<'_> {
         let (old, new) = (columns_of(&condition, rows.0), columns_of(&condition, rows.1));
         self.check_referenced(table, trigger, (&old, &new), Place::of_expr(written))?;
         let shown = self.shown_condition(table, rows, written)?;
-        let mut columns = [old, new].concat();
-        columns.sort_unstable();
-        columns.dedup();
+        let columns = columns_named(&table.definition(), written);
         Ok(TriggerCondition { expression: self.kept(written, &meanings), shown, columns })
     }
 

@@ -314,16 +314,19 @@ impl Compiler<'_> {
         self.binder.aggregate_mode = AggregateMode::Forbidden("in VALUES");
         let definition = target.table.definition();
         let mut rows = Vec::with_capacity(values.rows.len());
-        let width = values.rows.first().map_or(0, |row| row.content.len());
+        let mut width = None;
         for row in &values.rows {
-            let place_of = |at: usize| row.content.get(at).map_or(Place::Unknown, Place::of_expr);
-            if row.content.len() != width {
+            let expanded = self.binder.without_wildcards(&row.content)?;
+            let content = expanded.as_ref().unwrap_or(&row.content);
+            let place_of = |at: usize| content.get(at).map_or(Place::Unknown, Place::of_expr);
+            if content.len() != *width.get_or_insert(content.len()) {
                 let message = "VALUES lists must all be the same length";
                 return self.binder.fail(sqlstate::SYNTAX_ERROR, message, place_of(0));
             }
+            let width = content.len();
             let columns = self.value_columns(target, width, place_of(value_room(target).min(width)))?;
             let mut given = Vec::with_capacity(width);
-            for (item, at) in row.content.iter().zip(&columns) {
+            for (item, at) in content.iter().zip(&columns) {
                 let column = &definition.columns[*at];
                 given.push((*at, self.value_or_default(item, target, *at, column.sql_type, &column.name)?));
             }

@@ -6,7 +6,8 @@ use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 
-use super::routine_body::{Around, Destination, Routine};
+use super::assignment::Destination;
+use super::routine_body::{Around, Routine};
 use super::tree::{Fragment, Path, Statement, StatementKind};
 use crate::bind::visible_variables::{RecordState, Scalar, Scope, Variable};
 use crate::bind::{Bound, Place};

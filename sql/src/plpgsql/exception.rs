@@ -4,7 +4,8 @@ use hyades_engine::procedure::ir::{Condition, ErrorField, Expr, Instruction};
 use hyades_types::error::{Result, SqlState, sqlstate};
 use hyades_types::value::SqlType;
 
-use super::routine_body::{Destination, Routine};
+use super::assignment::Destination;
+use super::routine_body::Routine;
 use super::tree::{Block, Handler, Path};
 use crate::bind::visible_variables::{Scalar, Scope, Variable};
 

@@ -14,7 +14,8 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
-use super::routine_body::{Destination, Routine};
+use super::assignment::Destination;
+use super::routine_body::Routine;
 use super::tree::{Fragment, Into, Path, Statement};
 use crate::bind::Place;
 use crate::bind::visible_variables::{Found, RecordState};

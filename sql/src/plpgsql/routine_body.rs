@@ -1,4 +1,4 @@
-//! A routine as a whole: parameters, blocks, variables, assignment, RETURN.
+//! A routine as a whole: parameters, blocks, variables, RETURN.
 //!
 //! Registers: the inputs come first, then output parameters, then everything else in the order of the text.
 //! A variable keeps its register for good. A block that is entered again initialises its variables again.
@@ -16,7 +16,7 @@ use sqlparser::ast;
 use super::fired_trigger::FiredTrigger;
 use super::parse::{self, IN_SQL};
 use super::tree::{
-    Block, Body, BoundCursor, Declaration, DeclarationKind, Fragment, OpenedFor, Path, Statement, Target,
+    Block, Body, BoundCursor, Declaration, DeclarationKind, Fragment, OpenedFor, Path, Statement,
 };
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::callee::{signature_of, while_compiling};
@@ -643,88 +643,6 @@ impl<'a> Routine<'a> {
         Some(binder.context.tables.table(&name)?.definition())
     }
 
-    /// The target of an assignment: the place of a variable, or the record it belongs to.
-    pub(super) fn target(&mut self, path: &Path) -> Result<Destination> {
-        let shown = path.parts.join(".");
-        match self.names().find(&path.parts) {
-            Some(Found::Scalar(scalar)) if scalar.is_constant => {
-                self.fail(SqlState("22005"), format!("variable \"{shown}\" is declared CONSTANT"), path.start)
-            }
-            Some(Found::Scalar(scalar)) => Ok(Destination::Scalar(scalar)),
-            Some(Found::Column(sql_type, register)) => {
-                Ok(Destination::Scalar(Scalar::new(register, sql_type)))
-            }
-            Some(Found::Record(record)) => Ok(Destination::Record(record)),
-            Some(Found::NoColumn(record, column)) => self.fail(
-                sqlstate::UNDEFINED_COLUMN,
-                format!("record \"{record}\" has no field \"{column}\""),
-                path.start,
-            ),
-            Some(Found::Unassigned(record)) => self.fail(
-                sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("record \"{record}\" is not assigned yet"),
-                path.start,
-            ),
-            Some(Found::Unclear(record)) => {
-                let what = format!("record \"{record}\" has different columns on different paths, which is");
-                self.unsupported(&what, path.start)
-            }
-            None => {
-                self.fail(sqlstate::SYNTAX_ERROR, format!("\"{shown}\" is not a known variable"), path.start)
-            }
-        }
-    }
-
-    pub(super) fn assign(&mut self, target: &'a Target, value: &'a Fragment) -> Result<()> {
-        let scalar = match self.target(&target.path)? {
-            Destination::Scalar(scalar) => scalar,
-            Destination::Record(record) => return self.assign_record(record, value),
-        };
-        let Some(index) = &target.index else {
-            let value = self.value(value, scalar.sql_type)?;
-            let value = self.with_fitting_elements(&scalar, value)?;
-            return self.store(&scalar, value, &target.path.parts.join("."));
-        };
-        let SqlType::Array(element) = scalar.sql_type else {
-            let message = format!(
-                "cannot subscript type {} because it does not support subscripting",
-                scalar.sql_type.base_name()
-            );
-            return self.fail(sqlstate::DATATYPE_MISMATCH, message, target.path.start);
-        };
-        let index = self.value(index, SqlType::Integer)?;
-        let value = self.value(value, scalar.element.unwrap_or(element.sql_type()))?;
-        let mut array = scalar.register;
-        if !scalar.is_unrestricted() {
-            array = self.compiler.binder.new_register()?;
-            self.compiler.code.evaluate(array, Expr::Register(scalar.register));
-        }
-        self.compiler.code.push(Instruction::SetElement { array, element, index, value });
-        match scalar.is_unrestricted() {
-            true => Ok(()),
-            false => self.store(&scalar, Expr::Register(array), &target.path.parts.join(".")),
-        }
-    }
-
-    /// `record := other_record`.
-    fn assign_record(&mut self, record: usize, value: &'a Fragment) -> Result<()> {
-        let parts: Vec<String> = value.text.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
-        let Some(Found::Record(other)) = self.names().find(&parts) else {
-            return self.unsupported("assigning anything but a record to a record is", value.start);
-        };
-        let RecordState::Known(columns) = self.names().records[other].state.clone() else {
-            return self.unsupported("assigning a record whose columns are not known is", value.start);
-        };
-        let named: Vec<(String, SqlType)> =
-            columns.iter().map(|(name, sql_type, _)| (name.clone(), *sql_type)).collect();
-        let slots = self.compiler.record_slots(record, &named)?;
-        let mut assigned = Vec::with_capacity(slots.len());
-        for ((to, to_type), (_, from_type, from)) in slots.into_iter().zip(columns) {
-            assigned.push((to, self.compiler.assigned(Expr::Register(from), from_type, to_type)?));
-        }
-        self.compiler.assign_all(assigned)
-    }
-
     pub(super) fn returned(&mut self, value: Option<&'a Fragment>, start: usize) -> Result<()> {
         if let (Some(_), Some(value)) = (&self.trigger, value) {
             return self.returned_row(value);
@@ -786,10 +704,4 @@ enum Declared {
     Scalar(types::Declared, Option<SqlType>),
     /// `None`: RECORD.
     Record(Option<Vec<(String, SqlType)>>),
-}
-
-/// The target of an assignment.
-pub(super) enum Destination {
-    Scalar(Scalar),
-    Record(usize),
 }

@@ -18,8 +18,9 @@ use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
+use super::assignment::Destination;
 use super::dynamic::no_query_for_cursor;
-use super::routine_body::{Destination, Routine};
+use super::routine_body::Routine;
 use super::tree::{BoundCursor, Columns, CursorName, FetchSteps, OpenQuery, OpenedFor, Path, Steps};
 use crate::bind::visible_variables::{Found, RecordState, Scalar, Variable};
 use crate::emit::row_sink::{Then, Wanted};

@@ -291,7 +291,11 @@ impl<'a> Routine<'a> {
                     None => is_there(false),
                 }
             }
-            ast::Expr::Tuple(fields) => self.return_fields(fields, value),
+            ast::Expr::Tuple(fields) => self.return_fields(fields.iter(), value),
+            ast::Expr::Function(call) if call.name.to_string().eq_ignore_ascii_case("row") => {
+                let (fields, _) = split_arguments(call_arguments(call), |_| not_a_record())?;
+                self.return_fields(fields.into_iter().flatten(), value)
+            }
             _ => self.return_scalar(value),
         }
     }
@@ -337,8 +341,12 @@ impl<'a> Routine<'a> {
         Ok(is_there)
     }
 
-    fn return_fields(&mut self, fields: &[ast::Expr], value: &'a Fragment) -> Result<Expr> {
-        let mut bound = Vec::with_capacity(fields.len());
+    fn return_fields<'f>(
+        &mut self,
+        fields: impl Iterator<Item = &'f ast::Expr>,
+        value: &'a Fragment,
+    ) -> Result<Expr> {
+        let mut bound = Vec::new();
         for field in fields {
             self.begin(value)?;
             bound.push(self.with_subqueries(field).map_err(|error| self.placed(error, value))?);

@@ -22,7 +22,6 @@ select xmlelement(a) from t;
 select current_time;
 select * from json_to_recordset('[]');
 select * from nosuchfunction(1);
-select row(1, 2);
 create function uses_missing() returns text language plpgsql as $$ begin return normalize('a'); end $$;
 select * from (select a from t) s for update;
 select 1 union select 2 for update;

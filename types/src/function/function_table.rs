@@ -18,8 +18,8 @@ use super::type_patterns::*;
 use super::{
     LooksAt, Signature, array, array_search, array_subscript, bytes, concat, date_reading, degrees, format,
     general, hash, interval, json_access, json_build, json_change, make_time, math, overlay,
-    pattern_matching, quantified_match, regular_expression, sequence, session, sleep, string, system,
-    template, time, whole_number,
+    pattern_matching, quantified_match, regular_expression, row_text, sequence, session, sleep, string,
+    system, template, time, whole_number,
 };
 
 catalog_functions! {
@@ -664,6 +664,8 @@ catalog_functions! {
     JsonOfStructure: strict, IDENTITY, json_build {}
     /// Names and values of columns in turn.
     JsonRow: sees_null, IDENTITY, json_build {}
+    /// The text form of a row: its fields in parentheses.
+    RowText: sees_null, IDENTITY, row_text {}
     JsonOfMembers: strict, NOTHING, json_build {}
     JsonbOfMembers: strict, NOTHING, json_build {}
     // Others

@@ -17,6 +17,10 @@ pub(super) fn parse(text: &str, system_type: SystemType, reading: Reading<'_>) -
         check_text(text)?;
         return Ok(Value::Text(fit_text(CompactString::from(text), SqlType::System(system_type), true)?));
     }
+    if system_type == SystemType::Record {
+        let message = "input of anonymous composite types is not implemented";
+        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+    }
     if let Some(element) = ArrayElement::of_vector(system_type) {
         return parse_vector(text, element, reading);
     }

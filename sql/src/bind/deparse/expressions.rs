@@ -7,9 +7,10 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, Expr as Ast};
 
 use super::super::aggregation::AggregateMode;
-use super::super::expression::{row_items, signed_digits};
+use super::super::expression::signed_digits;
 use super::super::json_expression::{is_shared, shared_symbol, symbol_of};
 use super::super::operator::{from_ast, shown_operands};
+use super::super::row_syntax::row_items;
 use super::super::scope::ScopeColumn;
 use super::super::types::{self, written_type};
 use super::super::{Bound, Class, Place};

@@ -1,0 +1,48 @@
+//! Rows as they are written.
+
+use sqlparser::ast::helpers::attached_token::AttachedToken;
+use sqlparser::ast::{self, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
+
+/// Whether it is `ROW(a, b)`.
+pub(super) fn is_row_constructor(call: &Function) -> bool {
+    let [ast::ObjectNamePart::Identifier(name)] = call.name.0.as_slice() else { return false };
+    name.quote_style.is_none() && name.value.eq_ignore_ascii_case("row")
+}
+
+/// The items of `(a, b)` or `ROW(a, b)`.
+pub(super) fn row_items(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
+    match expr {
+        ast::Expr::Tuple(items) => Some(items.iter().collect()),
+        ast::Expr::Function(call) if is_row_constructor(call) => {
+            let FunctionArguments::List(list) = &call.args else { return None };
+            list.args
+                .iter()
+                .map(|argument| match argument {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(item)) => Some(item),
+                    _ => None,
+                })
+                .collect()
+        }
+        _ => None,
+    }
+}
+
+/// The call with `name.*` as an expression, which is a row, if an argument is that.
+pub(super) fn with_rows(call: &Function) -> Option<Function> {
+    let FunctionArguments::List(list) = &call.args else { return None };
+    let is_row = |argument: &FunctionArg| {
+        matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(_)))
+    };
+    if !list.args.iter().any(is_row) {
+        return None;
+    }
+    let mut call = call.clone();
+    let FunctionArguments::List(list) = &mut call.args else { return None };
+    for argument in &mut list.args {
+        if let FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(name)) = argument {
+            let row = ast::Expr::QualifiedWildcard(name.clone(), AttachedToken::empty());
+            *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(row));
+        }
+    }
+    Some(call)
+}
