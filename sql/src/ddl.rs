@@ -17,7 +17,7 @@
 //!   row).
 //! * Other kinds of objects: `views`, `sequences`, `drawing_defaults` (defaults that draw from them),
 //!   `routine_definition` (procedures and functions), `types`, `enum_types`, `domains`, `type_spelling`
-//!   (types in stored texts), `schemas`, `roles`, `databases`, `triggers`.
+//!   (types in stored texts), `schemas`, `roles`, `databases`, `triggers`, `extensions`.
 //! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
@@ -35,6 +35,7 @@ mod dependents;
 pub(crate) mod domains;
 mod drawing_defaults;
 mod enum_types;
+pub(crate) mod extensions;
 mod filling;
 mod foreign_keys;
 mod generated_columns;
@@ -99,6 +100,7 @@ impl Compiler<'_> {
             Statement::AlterType(alter) => self.alter_type(alter),
             Statement::DropType(drop) => self.drop_type(drop),
             Statement::Trigger(command) => self.trigger_command(command)?,
+            Statement::Extension(command) => self.extension_command(command),
             Statement::CreateIndex(create) => self.create_index(create)?,
             Statement::DropIndex(drop) => self.drop_index(drop)?,
             Statement::RenameIndex(rename) => self.rename_index(rename),
@@ -156,6 +158,7 @@ impl Viewpoint {
             }
             SchemaCommand::DropSequence(drop) => self.dropped_sequences(drop, output),
             SchemaCommand::Type(command) => self.type_changes(command, output),
+            SchemaCommand::Extension(command) => self.changed_extensions(command, output),
             SchemaCommand::Comment { on, name, text } => self.commented(on, name, text.as_deref()),
             SchemaCommand::Drop { tables, if_exists, cascades } => {
                 let dropped = self.existing_tables(tables, *if_exists, output)?;

@@ -11,7 +11,8 @@
 //! * parsers of our own, on `tokens`: `control` (small statements), `copy_syntax`, `cursor_syntax`,
 //!   `comment_syntax`, `index_syntax`, `routine_syntax`, `schema_syntax`, `sequence_syntax`,
 //!   `table_as_syntax`, `view_syntax`, `type_syntax`, `domain_syntax`, `role_syntax`,
-//!   `database_syntax`, `trigger_syntax`;
+//!   `database_syntax`, `trigger_syntax`,
+//!   `extension_syntax`;
 //! * sqlparser: `query` (calls it, and respells its errors), with `dialect` and `keywords` (what it accepts);
 //! * tokens respelled for it: `plain_words` (removed), `operator_signs`, `nested_parentheses`, `array_suffix`
 //!   (`text ARRAY`), `element_target` (`SET a[1] =`), `conflict_syntax` (the index of ON CONFLICT), `locking`
@@ -34,6 +35,7 @@ pub(crate) mod deep_text;
 pub(crate) mod dialect;
 mod domain_syntax;
 pub(crate) mod element_target;
+mod extension_syntax;
 mod foreign;
 mod index_syntax;
 pub(crate) mod kept_names;
@@ -70,14 +72,14 @@ use hyades_types::error::Result;
 
 pub(crate) use parsed::{
     AccessCommand, AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyHeader,
-    CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence,
-    CreateTableAs, CreateTableLike, CreateTrigger, CreateType, CreateView, DatabaseCommand, DatabaseOptions,
-    DeclareCursor, DomainAction, DropIndex, DropRoutine, DropSchema, DropSequence, DropType, DropView,
-    ExplainOptions, FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey, IndexedWritten, IsolationModes,
-    LikeClause, LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo, OnCommit, Overriding, Owned,
-    QualifiedName, RenameIndex, RoleName, RoleOption, SchemaElement, SequenceOptions, SetValue, SettingScope,
-    SqlPart, Statement, TriggerAction, TriggerCommand, TypeAction, WrittenCheck, WrittenDomain,
-    WrittenParameter, WrittenReturns, WrittenType,
+    CopyOptions, CopySource, CopyStatement, CreateExtension, CreateIndex, CreateRoutine, CreateSchema,
+    CreateSequence, CreateTableAs, CreateTableLike, CreateTrigger, CreateType, CreateView, DatabaseCommand,
+    DatabaseOptions, DeclareCursor, DomainAction, DropIndex, DropRoutine, DropSchema, DropSequence, DropType,
+    DropView, ExplainOptions, ExtensionCommand, FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey,
+    IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo,
+    OnCommit, Overriding, Owned, QualifiedName, RenameIndex, RoleName, RoleOption, SchemaElement,
+    SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TriggerAction, TriggerCommand, TypeAction,
+    WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns, WrittenType,
 };
 
 use lexer::TokenKind;
@@ -119,6 +121,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
                 role_syntax::drop,
                 database_syntax::drop_database,
                 trigger_syntax::drop_trigger,
+                extension_syntax::drop_extension,
             ],
         ),
         "alter" => first_of(
@@ -131,6 +134,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
                 role_syntax::alter,
                 database_syntax::alter,
                 trigger_syntax::alter,
+                extension_syntax::alter,
             ],
         ),
         "do" => routine_syntax::anonymous_block(sql),
@@ -188,6 +192,9 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
     }
     if let Some(trigger) = trigger_syntax::create(sql)? {
         return Ok(trigger);
+    }
+    if let Some(extension) = extension_syntax::create(sql)? {
+        return Ok(extension);
     }
     let parsed = match (table_as_syntax::create(sql)?, sequence_syntax::create(sql)?) {
         (Some(create), _) | (_, Some(create)) => Some(create),

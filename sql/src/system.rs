@@ -11,16 +11,17 @@
 //!   makes the rows of which), `row` (values of rows), `snapshot` (what is known when a statement begins),
 //!   `object_id` (numbers of objects), `names` (objects by name and number);
 //! * rows: `class` and `classes` (relations and columns), `constraints`, `routines`, `roles`, `comments`,
-//!   `triggers`,
-//!   `data_types` (from `types.txt`), `user_types` (those that users have created) and `domains`, `cluster`
-//!   (everything that exists once), `builtins` (functions, operators and casts, from `functions.txt` and
-//!   other files), `sizes` (memory and logs);
+//!   `triggers`, `extensions`, `available_extensions` (those that can be created), `data_types` (from
+//!   `types.txt`), `user_types` (those that users have created) and `domains`, `cluster` (everything that
+//!   exists once), `builtins` (functions, operators and casts, from `functions.txt` and other files), `sizes`
+//!   (memory and logs);
 //! * `views` and `statistics`: the views on those; `information_schema` and `granted` (its views about
 //!   privileges), with `visibility` (who sees which rows);
 //! * functions that SQL can call: `functions`; `definitions` (objects as SQL), `shown_text` (that SQL without
 //!   schemas that the reader's path finds anyway).
 
 mod answers;
+pub(crate) mod available_extensions;
 mod builtins;
 mod class;
 mod classes;
@@ -30,6 +31,7 @@ mod constraints;
 mod data_types;
 mod definitions;
 mod domains;
+mod extensions;
 mod functions;
 mod granted;
 mod information_schema;

@@ -14,7 +14,7 @@
 //! Files:
 //! * the table: `function_table` and `catalog_functions` (rows), `type_patterns` (their notation);
 //! * numbers: `math`, `degrees`, `whole_number`;
-//! * texts and bytes: `string`, `bytes`, `concat`, `format`, `overlay`, `hash`;
+//! * texts and bytes: `string`, `bytes`, `concat`, `format`, `overlay`, `hash`, `crypto`;
 //! * patterns: `regular_expression` (translation to the library's), `pattern_matching` (functions with them),
 //!   `quantified_match` (with ANY and ALL);
 //! * times: `time`, `interval`, `make_time`, `units`;
@@ -31,6 +31,7 @@ mod array_subscript;
 mod bytes;
 mod catalog_functions;
 mod concat;
+mod crypto;
 mod date_reading;
 mod degrees;
 mod format;
@@ -100,6 +101,8 @@ pub struct LooksAt {
     pub times: bool,
     /// The session's random generator.
     pub chance: bool,
+    /// Random numbers of the operating system, which are not captured.
+    pub entropy: bool,
     /// User, database or time zone of the session.
     pub identity: bool,
     /// The activity of other sessions, or it acts on them.
@@ -115,6 +118,7 @@ impl LooksAt {
         clock: false,
         times: false,
         chance: false,
+        entropy: false,
         identity: false,
         sessions: false,
         sequences: false,
@@ -123,6 +127,7 @@ impl LooksAt {
     pub const CLOCK: LooksAt = LooksAt { clock: true, ..LooksAt::NOTHING };
     pub const TIMES: LooksAt = LooksAt { times: true, ..LooksAt::NOTHING };
     pub const CHANCE: LooksAt = LooksAt { chance: true, ..LooksAt::NOTHING };
+    pub const ENTROPY: LooksAt = LooksAt { entropy: true, ..LooksAt::NOTHING };
     /// Texts made from times depend on the time zone too.
     pub const IDENTITY: LooksAt = LooksAt { identity: true, ..LooksAt::NOTHING };
     pub const SESSIONS: LooksAt = LooksAt { sessions: true, ..LooksAt::NOTHING };
@@ -137,6 +142,7 @@ impl LooksAt {
             clock: self.clock || other.clock,
             times: self.times || other.times,
             chance: self.chance || other.chance,
+            entropy: self.entropy || other.entropy,
             identity: self.identity || other.identity,
             sessions: self.sessions || other.sessions,
             sequences: self.sequences || other.sequences,
@@ -196,7 +202,7 @@ impl Function {
 
     pub fn volatility(self) -> Volatility {
         let looks_at = self.looks_at();
-        if looks_at.clock || looks_at.chance || looks_at.sessions || looks_at.sequences {
+        if looks_at.clock || looks_at.chance || looks_at.entropy || looks_at.sessions || looks_at.sequences {
             Volatility::Volatile
         } else if looks_at == LooksAt::NOTHING && self != Function::TriggerDepth {
             Volatility::Immutable

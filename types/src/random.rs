@@ -1,4 +1,4 @@
-//! The generator used by `random()` and `gen_random_uuid()`.
+//! The generator used by `random()` and `gen_random_uuid()`, and bytes that cannot be foreseen.
 //!
 //! A logged call contains only its seed, so the same seed must give the same numbers in every version of this
 //! program, on every machine: the generator is a named one (xoshiro256++, seeded through SplitMix64), and all
@@ -41,6 +41,11 @@ impl Random {
         }
         bytes
     }
+}
+
+/// Bytes that cannot be foreseen, not even by one who knows earlier ones: salts, keys.
+pub fn secret<const N: usize>() -> [u8; N] {
+    rand::random()
 }
 
 #[cfg(test)]

@@ -67,6 +67,11 @@ pub struct Routine {
 const NO_VERSION: u64 = u64::MAX;
 
 impl Routine {
+    /// The extension that it belongs to.
+    pub fn extension(&self) -> Option<&str> {
+        self.definition.traits.extension.as_deref()
+    }
+
     pub fn new(id: RoutineId, definition: RoutineDefinition) -> Routine {
         Routine {
             id,

@@ -16,8 +16,8 @@ use crate::emit::run_plan::Analysis;
 use crate::statement::deep_text::Written;
 use crate::statement::{
     AccessCommand, AlterType, Commented, DatabaseCommand, DropIndex, DropSchema, DropSequence, DropType,
-    DropView, Moved, OnCommit, QualifiedName, RenameIndex, RoleName, SchemaElement, SequenceOptions,
-    TriggerAction, TriggerCommand,
+    DropView, ExtensionCommand, Moved, OnCommit, QualifiedName, RenameIndex, RoleName, SchemaElement,
+    SequenceOptions, TriggerAction, TriggerCommand,
 };
 
 /// A compiled statement that changes the catalog.
@@ -120,6 +120,7 @@ pub(crate) enum SchemaCommand {
     Access(Arc<AccessCommand<Vec<SqlType>>>),
     Database(Arc<DatabaseCommand>),
     Trigger(TriggerCommand),
+    Extension(ExtensionCommand),
     CreateSequence {
         name: TableName,
         if_not_exists: bool,

@@ -28,6 +28,7 @@ impl Compiler<'_> {
             Commented::Column(column) => Commented::Column(column),
             Commented::Constraint(constraint) => Commented::Constraint(constraint),
             Commented::Trigger(trigger) => Commented::Trigger(trigger),
+            Commented::Extension => Commented::Extension,
             Commented::Routine { kind, arguments } => {
                 Commented::Routine { kind, arguments: self.signature(arguments.as_deref())? }
             }
@@ -62,6 +63,7 @@ impl Viewpoint {
                 let routine = self.routine_meant((*kind, arguments.as_deref()), name)?;
                 (routine.id.0, CommentPart::Whole)
             }
+            Commented::Extension => return self.commented_extension(&name.name, text),
             relation => self.commented_relation(relation, name)?,
         };
         let (on, text) = (CommentTarget { object, part }, text.map(str::to_owned));

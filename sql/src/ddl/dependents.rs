@@ -48,6 +48,8 @@ pub(crate) enum Object {
     DomainCheck(Arc<StoredType>, String),
     /// The trigger of this name.
     Trigger(Arc<Table>, String),
+    /// An extension, which is its functions.
+    Extension(String),
 }
 
 impl Object {
@@ -55,6 +57,8 @@ impl Object {
     fn age(&self) -> (u32, usize) {
         match self {
             Object::Schema(id, _) => (id.0, 0),
+            // Its functions are visited with it.
+            Object::Extension(_) => (0, 0),
             Object::Relation(table) => (table.id().0, 0),
             Object::Sequence(sequence) => (sequence.id.0, 0),
             Object::Routine(routine) => (routine.id.0, 0),
@@ -84,6 +88,7 @@ impl Object {
     fn is(&self, other: &Object) -> bool {
         match (self, other) {
             (Object::Schema(one, _), Object::Schema(other, _)) => one == other,
+            (Object::Extension(one), Object::Extension(other)) => one == other,
             (Object::Relation(one), Object::Relation(other)) => one.id() == other.id(),
             (Object::Sequence(one), Object::Sequence(other)) => one.id == other.id,
             (Object::Routine(one), Object::Routine(other)) => one.id == other.id,
@@ -162,6 +167,10 @@ impl<'a> Dependents<'a> {
         let mut found = Vec::new();
         match object {
             Object::Schema(_, name) => self.contents(name, &mut found),
+            Object::Extension(name) => {
+                let members = self.routines.iter().filter(|routine| routine.extension() == Some(name));
+                found.extend(members.map(|routine| (Object::Routine(Arc::clone(routine)), true)));
+            }
             Object::Relation(table) => self.dependents_of_table(table, &mut found),
             Object::Sequence(sequence) => {
                 let drawing = self.defaults()?.iter().filter(|default| default.sequence.id == sequence.id);
@@ -206,7 +215,10 @@ impl<'a> Dependents<'a> {
         let sequences = self.sequences.iter().filter(|one| one.definition.name.schema == schema);
         found.extend(sequences.map(|sequence| (Object::Sequence(Arc::clone(sequence)), false)));
         let routines = self.routines.iter().filter(|one| one.definition.name.schema == schema);
-        found.extend(routines.map(|routine| (Object::Routine(Arc::clone(routine)), false)));
+        found.extend(routines.map(|routine| match routine.extension() {
+            Some(extension) => (Object::Extension(extension.to_owned()), false),
+            None => (Object::Routine(Arc::clone(routine)), false),
+        }));
         let types = self.types.iter().filter(|stored| stored.name().schema == schema);
         found.extend(types.map(|stored| (Object::Type(Arc::clone(stored)), false)));
     }
@@ -462,6 +474,7 @@ impl Viewpoint {
     pub(super) fn described(&self, object: &Object) -> String {
         match object {
             Object::Schema(_, name) => format!("schema {name}"),
+            Object::Extension(name) => format!("extension {name}"),
             Object::Relation(table) => self.described_table(table),
             Object::Sequence(sequence) => format!("sequence {}", self.shown(&sequence.definition.name)),
             Object::Routine(routine) => {

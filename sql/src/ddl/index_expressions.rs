@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, ColumnDefinition, ColumnSource, Generation, IndexPredicate, Indexed, TableDefinition,
+    CatalogChange, ColumnDefinition, ColumnSource, DeclaredVolatility, Generation, IndexPredicate, Indexed,
+    TableDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
@@ -54,8 +56,7 @@ impl Binder<'_> {
         });
         let (value, sql_type) = bound?;
         if !is_immutable(&value, &table.definition(), row) {
-            let message = "functions in index expression must be marked IMMUTABLE";
-            return Err(Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message));
+            return Err(self.not_immutable("index expression"));
         }
         Ok(IndexedValue {
             sql_type,
@@ -63,6 +64,19 @@ impl Binder<'_> {
             shown: self.kept_expression(table, row, written)?,
             columns: columns_of(&value, row),
         })
+    }
+
+    /// The error for an expression that is no function of the row alone, as far as is known: what a routine
+    /// does is not looked into.
+    fn not_immutable(&self, place: &str) -> Error {
+        let is_immutable =
+            |routine: &Arc<Routine>| routine.definition.traits.volatility == DeclaredVolatility::Immutable;
+        if !self.called.is_empty() && self.called.iter().all(is_immutable) {
+            let message = format!("functions created by users in an {place} are not supported yet");
+            return Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message);
+        }
+        let message = format!("functions in {place} must be marked IMMUTABLE");
+        Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message)
     }
 
     /// The WHERE of an index.
@@ -81,8 +95,7 @@ impl Binder<'_> {
         });
         let condition = condition?;
         if !is_immutable(&condition, &table.definition(), row) {
-            let message = "functions in index predicate must be marked IMMUTABLE";
-            return Err(Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message));
+            return Err(self.not_immutable("index predicate"));
         }
         Ok(IndexPredicate {
             expression: self.kept(&unqualified(written), &meanings),

@@ -124,8 +124,8 @@ impl Viewpoint {
                 }
                 Object::Sequence(sequence) => rest.push(CatalogChange::DropSequence { id: sequence.id }),
                 Object::Routine(routine) => rest.push(CatalogChange::DropRoutine { id: routine.id }),
-                // See `without_domain_checks`.
-                Object::DomainCheck(..) => {}
+                // See `without_domain_checks`. An extension goes with its functions.
+                Object::DomainCheck(..) | Object::Extension(_) => {}
                 Object::Type(stored) => last.push(CatalogChange::DropType { id: stored.id() }),
                 Object::Schema(id, _) => last.push(CatalogChange::DropSchema { id: *id }),
             }

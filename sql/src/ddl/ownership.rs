@@ -150,6 +150,7 @@ impl Viewpoint {
         match command {
             SchemaCommand::Type(command) => self.check_type_command(command),
             SchemaCommand::Trigger(command) => self.check_trigger_command(command),
+            SchemaCommand::Extension(_) => self.check_creates_schemas(),
             SchemaCommand::DropRoutine { kind, names, .. } => {
                 names.iter().try_for_each(|(name, arguments)| {
                     self.check_routine((*kind, arguments.as_deref()), name, true)

@@ -312,6 +312,15 @@ fn placed(error: Error, position: u32) -> Error {
     error.with_position(position)
 }
 
+/// The functions of an extension are dropped with it.
+fn refuse_member(routine: &Routine) -> Result<()> {
+    let Some(extension) = &routine.definition.traits.extension else { return Ok(()) };
+    let signature = routine.definition.signature().replace(", ", ",");
+    let message = format!("cannot drop function {signature} because extension {extension} requires it");
+    Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+        .with_hint(format!("You can drop extension {extension} instead.")))
+}
+
 /// A routine that does not exist.
 pub(super) struct MissingRoutine {
     word: &'static str,
@@ -445,7 +454,10 @@ impl Viewpoint {
                 continue;
             }
             match self.find_routine((kind, types.as_deref()), name)? {
-                Ok(routine) => dropped.push(routine),
+                Ok(routine) => {
+                    refuse_member(&routine)?;
+                    dropped.push(routine);
+                }
                 Err(missing) if if_exists => {
                     self.note(output, "00000", format!("{} does not exist, skipping", missing.shown()));
                 }

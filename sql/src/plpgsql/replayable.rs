@@ -23,6 +23,9 @@ fn objection(procedure: &Procedure, instruction: &Instruction) -> Option<&'stati
     if instruction.looks_at().clock {
         return Some("it asks for the time of day while it runs");
     }
+    if instruction.looks_at().entropy {
+        return Some("it draws random numbers from the operating system");
+    }
     match instruction {
         Instruction::Dynamic(_) => return Some("it runs statements that are known only then (EXECUTE)"),
         Instruction::Cursor(_) => return Some("it uses cursors that the session keeps"),

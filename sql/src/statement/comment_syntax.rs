@@ -8,7 +8,7 @@ use super::routine_syntax::signature;
 use super::tokens::Tokens;
 
 /// Objects of PostgreSQL that cannot be created here, or that have no comments here.
-const MISSING: [&str; 20] = [
+const MISSING: [&str; 19] = [
     "access",
     "aggregate",
     "cast",
@@ -16,7 +16,6 @@ const MISSING: [&str; 20] = [
     "conversion",
     "database",
     "event",
-    "extension",
     "foreign",
     "language",
     "large",
@@ -50,6 +49,7 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
         "column" => Commented::Column(String::new()),
         "constraint" => Commented::Constraint(String::new()),
         "trigger" => Commented::Trigger(String::new()),
+        "extension" => Commented::Extension,
         "function" => Commented::Routine { kind: Some(RoutineKind::Function), arguments: None },
         "procedure" => Commented::Routine { kind: Some(RoutineKind::Procedure), arguments: None },
         "routine" => Commented::Routine { kind: None, arguments: None },
@@ -75,6 +75,9 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
         Commented::Routine { kind, .. } => {
             let name = tokens.qualified_name()?;
             (Commented::Routine { kind, arguments: signature(&mut tokens)? }, name)
+        }
+        Commented::Extension => {
+            (Commented::Extension, QualifiedName { schema: None, name: tokens.identifier()? })
         }
         other => (other, tokens.qualified_name()?),
     };

@@ -56,7 +56,6 @@ const OBJECTS: &[&str] = &[
     "collation",
     "conversion",
     "event trigger",
-    "extension",
     "foreign data wrapper",
     "foreign table",
     "language",

@@ -1,6 +1,7 @@
 //! The result of parsing a statement: a [`Statement`] and its parts. Names and types are not looked up yet.
 
 mod access_commands;
+mod extension_commands;
 mod trigger_commands;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use hyades_types::enumeration::LabelPlace;
 use sqlparser::ast::DataType;
 
 pub(crate) use self::access_commands::{AccessCommand, Granted, GrantedOn, Owned, RoleName, RoleOption};
+pub(crate) use self::extension_commands::{CreateExtension, ExtensionCommand};
 pub(crate) use self::trigger_commands::{CreateTrigger, Referencing, TriggerAction, TriggerCommand};
 use super::deep_text::Written;
 
@@ -124,6 +126,7 @@ pub(crate) enum Statement {
     AlterType(AlterType),
     DropType(DropType),
     Trigger(Box<TriggerCommand>),
+    Extension(ExtensionCommand),
     CreateIndex(Box<CreateIndex>),
     DropIndex(DropIndex),
     RenameIndex(RenameIndex),
@@ -487,6 +490,7 @@ pub(crate) enum Commented<A> {
     Constraint(String),
     /// The name of a trigger.
     Trigger(String),
+    Extension,
     Routine {
         /// `None` means ROUTINE.
         kind: Option<RoutineKind>,

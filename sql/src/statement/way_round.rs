@@ -2,7 +2,6 @@
 
 /// What is missing, as a refusal names it, and what can be written instead.
 const WAYS: &[(&str, &str)] = &[
-    ("CREATE EXTENSION", "gen_random_uuid() and sha256() are built in; leave the statement out."),
     (
         "CREATE MATERIALIZED VIEW",
         "Use CREATE TABLE ... AS, and fill the table again when it is to be current.",

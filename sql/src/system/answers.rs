@@ -15,8 +15,8 @@ use super::relation::{self, SystemRelation};
 use super::row::{NamedRow, int8, truth};
 use super::snapshot::System;
 use super::{
-    builtins, classes, cluster, constraints, data_types, granted, information_schema, object_id, roles,
-    routines, sizes, statistics, triggers, views,
+    builtins, classes, cluster, constraints, data_types, extensions, granted, information_schema, object_id,
+    roles, routines, sizes, statistics, triggers, views,
 };
 
 impl SystemCatalog for System {
@@ -103,7 +103,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_collation" => cluster::collations,
         "pg_cursors" => views::cursors,
         "pg_database" => cluster::databases,
-        "pg_extension" => cluster::extensions,
+        "pg_extension" => extensions::extensions,
         "pg_language" => cluster::languages,
         "pg_locks" => views::locks,
         "pg_namespace" => cluster::namespaces,
@@ -121,8 +121,8 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_stat_ssl" => views::encryptions,
         "pg_tables" => views::tables,
         "pg_views" => views::views,
-        "pg_available_extensions" => cluster::available_extensions,
-        "pg_available_extension_versions" => cluster::available_versions,
+        "pg_available_extensions" => extensions::available_extensions,
+        "pg_available_extension_versions" => extensions::available_versions,
         "pg_timezone_names" => cluster::time_zones,
         _ => statistics::rows_of(name).unwrap_or(|_| Vec::new()),
     }

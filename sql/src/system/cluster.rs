@@ -5,6 +5,7 @@ use hyades_types::access::{DATABASE_OBJECT, ObjectKind};
 use hyades_types::interval::Interval;
 use hyades_types::value::Value;
 
+use super::available_extensions::PLPGSQL_COMMENT;
 use super::object_id::{self, OWNER, PG_CATALOG};
 use super::row::{NamedRow, int4, oid, text, truth};
 use super::snapshot::System;
@@ -18,13 +19,11 @@ pub(super) const PUBLIC_COMMENT: &str = "standard public schema";
 
 /// The number of `plpgsql_call_handler` in PostgreSQL.
 const PLPGSQL_HANDLER: u32 = 13_560;
-const PLPGSQL_EXTENSION: u32 = 13_559;
+pub(super) const PLPGSQL_EXTENSION: u32 = 13_559;
 
 /// All collations: number, name, provider and locale.
 pub(super) const COLLATIONS: [(u32, &str, &str, Option<&str>); 3] =
     [(100, "default", "d", None), (950, "C", "c", Some("C")), (951, "POSIX", "c", Some("POSIX"))];
-
-const PLPGSQL_COMMENT: &str = "PL/pgSQL procedural language";
 
 /// PostgreSQL's comments on objects that exist from the start: number, catalog and text.
 pub(super) const COMMENTS: [(u32, u32, &str); 2] = [
@@ -100,41 +99,6 @@ pub(super) fn databases(system: &System) -> Vec<NamedRow> {
         ]
     };
     system.facts.databases.iter().map(row).collect()
-}
-
-/// `pg_extension`
-pub(super) fn extensions(_system: &System) -> Vec<NamedRow> {
-    vec![vec![
-        ("oid", oid(PLPGSQL_EXTENSION)),
-        ("extname", text("plpgsql")),
-        ("extowner", oid(OWNER)),
-        ("extnamespace", oid(PG_CATALOG)),
-        ("extversion", text("1.0")),
-    ]]
-}
-
-/// `pg_available_extensions`
-pub(super) fn available_extensions(_system: &System) -> Vec<NamedRow> {
-    vec![vec![
-        ("name", text("plpgsql")),
-        ("default_version", text("1.0")),
-        ("installed_version", text("1.0")),
-        ("comment", text(PLPGSQL_COMMENT)),
-    ]]
-}
-
-/// `pg_available_extension_versions`
-pub(super) fn available_versions(_system: &System) -> Vec<NamedRow> {
-    vec![vec![
-        ("name", text("plpgsql")),
-        ("version", text("1.0")),
-        ("installed", truth(true)),
-        ("superuser", truth(true)),
-        ("trusted", truth(true)),
-        ("relocatable", truth(false)),
-        ("schema", text("pg_catalog")),
-        ("comment", text(PLPGSQL_COMMENT)),
-    ]]
 }
 
 /// `pg_timezone_names`: the names that SET TIME ZONE knows, as they are now.

@@ -11,6 +11,7 @@ use hyades_types::value::Value;
 
 use super::class::{Index, indexes_of};
 use super::classes::has_default;
+use super::extensions;
 use super::object_id::{self, PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, PG_REWRITE, PG_TYPE, Part};
 use super::row::{NamedRow, column_numbers, int4, oid, text, truth};
 use super::snapshot::System;
@@ -203,7 +204,7 @@ fn constraint_row(system: &System, table: u32, own: u32, constraint: &Constraint
 /// `pg_depend`: sequences depend on the columns that own them, defaults and constraints on columns, indexes
 /// on their constraints.
 pub(super) fn dependencies(system: &System) -> Vec<NamedRow> {
-    let mut rows = Vec::new();
+    let mut rows: Vec<NamedRow> = extensions::dependencies(system).collect();
     for sequence in &system.facts.sequences {
         if let Some(owner) = &sequence.definition.owner {
             let own = (PG_CLASS, object_id::of_sequence(sequence.id), 0);

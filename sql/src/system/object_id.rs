@@ -63,6 +63,8 @@ pub(super) enum Part {
     /// Of a view: its query.
     Rule = 4,
     Trigger = 5,
+    /// Of no table.
+    Extension = 6,
 }
 
 /// The number of the schema of temporary relations with this name.

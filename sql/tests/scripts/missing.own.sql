@@ -67,3 +67,12 @@ alter table of;
 create function area(a int, b int) returns int language sql as $$ select a * b $$;
 select area(1);
 select current_catalog(1);
+
+-- Extensions that do not exist here; indexes on functions of users.
+create extension postgis;
+create table of_words (word text);
+create function folded(text) returns text language sql immutable as 'select lower($1)';
+create index on of_words (folded(word));
+create index on of_words (word) where folded(word) > 'a';
+drop table of_words;
+drop function folded;

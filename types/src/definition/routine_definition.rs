@@ -112,6 +112,9 @@ pub struct RoutineTraits {
     /// It was created with SET search_path.
     #[serde(default)]
     pub sets_path: bool,
+    /// The extension that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
