@@ -17,7 +17,8 @@
 //!   (`text ARRAY`), `element_target` (`SET a[1] =`), `conflict_syntax` (the index of ON CONFLICT), `locking`
 //!   (FOR UPDATE and the like), `using_alias` (`USING (id) AS j`), `substring_syntax`, `reference_syntax`
 //!   (SET NULL of some columns), `alteration_syntax` (identity, ALTER CONSTRAINT), `like_syntax` (LIKE in
-//!   CREATE TABLE), `window_syntax` (frames);
+//!   CREATE TABLE), `window_syntax` (frames), `query_end` (the order of LIMIT and locks, FETCH FIRST);
+//! * read by the dialect: `sort_operator` (`ORDER BY x USING <`);
 //! * errors: `places` (where in the text), `foreign` (clauses of other databases), `missing` (clauses that
 //!   Hyades lacks), `way_round` (what to use instead);
 //! * `kept_names`: names respelled in texts that the catalog keeps.
@@ -50,11 +51,13 @@ mod parsed;
 pub(crate) mod places;
 mod plain_words;
 pub(crate) mod query;
+pub(crate) mod query_end;
 pub(crate) mod reference_syntax;
 pub(crate) mod role_syntax;
 pub(crate) mod routine_syntax;
 mod schema_syntax;
 pub(crate) mod sequence_syntax;
+pub(crate) mod sort_operator;
 pub(crate) mod split;
 mod substring_syntax;
 mod table_as_syntax;

@@ -116,7 +116,8 @@ impl Compiler<'_> {
     /// Compiles a planned SELECT whose rows are the result.
     pub(crate) fn select_run(&mut self, mut bound: BoundSelect) -> Result<super::run_plan::RunPlan> {
         let is_plain = bound.is_plain() && matches!(bound.distinct, BoundDistinct::No);
-        if is_plain && (bound.order.is_empty() || use_scan_order(&mut bound)) {
+        // Rows with ties are compared where they are sorted.
+        if is_plain && !bound.limits.with_ties && (bound.order.is_empty() || use_scan_order(&mut bound)) {
             return self.direct_select(bound);
         }
         if bound.skips_in_order() {
@@ -288,6 +289,7 @@ fn early_stop(bound: &BoundQuery) -> Option<EarlyStop> {
         && bound.group.is_none()
         && bound.having.is_none()
         && bound.windowing.is_empty()
+        && !bound.limits.with_ties
         && matches!(bound.distinct, BoundDistinct::No);
     let limit = bound.limits.limit.as_ref().filter(|_| is_plain)?;
     let limit = match limit {

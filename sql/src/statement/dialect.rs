@@ -13,6 +13,7 @@
 //!   parentheses can also be VALUES or TABLE, and it can continue after a query in parentheses of its own:
 //!   `((SELECT 1) UNION SELECT 2)`.
 //! * `?` is an operator of jsonb, not a parameter.
+//! * `USING operator` after a key of ORDER BY, and FETCH FIRST, are read here (`sort_operator`, `query_end`).
 //! * BETWEEN SYMMETRIC is a BETWEEN whose first bound is marked.
 //! * LIKE ANY and LIKE ALL work like ANY and ALL with other operators.
 //! * GROUPING SETS may be nested in GROUPING SETS.
@@ -36,6 +37,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::names::is_reserved;
 use super::nested_parentheses::{CONTINUING_WORDS, NestedParentheses};
+use super::{query_end, sort_operator};
 
 /// See the module head.
 #[derive(Debug, Default)]
@@ -45,6 +47,8 @@ pub(super) struct HyadesDialect {
     /// Whether a JOIN after JOIN belongs to its right side: `a JOIN b JOIN c ON ... ON ...`.
     nests_joins: Cell<bool>,
     nested: RefCell<NestedParentheses>,
+    /// Whether `USING operator` was met.
+    has_sort_operators: Cell<bool>,
 }
 
 impl HyadesDialect {
@@ -54,6 +58,11 @@ impl HyadesDialect {
         let is_natural = |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::NATURAL);
         self.nests_joins.set(!tokens.iter().any(is_natural));
         *self.nested.borrow_mut() = NestedParentheses::among(tokens);
+    }
+
+    /// Whether a key of ORDER BY has an operator.
+    pub(super) fn has_sort_operators(&self) -> bool {
+        self.has_sort_operators.get()
     }
 
     /// The error with which the parser was stopped, if it was. The parser's own error is then meaningless.
@@ -310,12 +319,18 @@ impl Dialect for HyadesDialect {
         if is_question(&parser.peek_token_ref().token) {
             return Some(Ok(BASE.prec_value(Precedence::PgOther)));
         }
+        if sort_operator::is_next(parser) {
+            return Some(Ok(sort_operator::PRECEDENCE));
+        }
         BASE.get_next_precedence(parser)
     }
 
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         if is_unseen_query(parser, &self.nested.borrow()) {
             return Some(parser.parse_query().map(Expr::Subquery));
+        }
+        if let Some(count) = query_end::fetched(parser) {
+            return Some(count);
         }
         if parser.parse_keywords(&[Keyword::GROUPING, Keyword::SETS]) {
             return Some(grouping_sets(parser));
@@ -377,6 +392,10 @@ impl Dialect for HyadesDialect {
     ) -> Option<Result<Expr, ParserError>> {
         if is_question(&parser.peek_token_ref().token) {
             return Some(existence(parser, operand, precedence));
+        }
+        if sort_operator::is_next(parser) {
+            self.has_sort_operators.set(true);
+            return Some(sort_operator::parse(parser, operand));
         }
         // sqlparser recognizes it only directly after an operand, not after `::type`.
         if parser.parse_keyword(Keyword::COLLATE) {
