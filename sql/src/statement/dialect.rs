@@ -29,12 +29,16 @@ use std::cell::{Cell, RefCell};
 use hyades_types::error::Error;
 use hyades_types::guest;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
-use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident, Interval, Statement};
+use sqlparser::ast::{
+    BinaryOperator, ColumnOption, Expr, Ident, Interval, KeyOrIndexDisplay, NullsDistinctOption, Statement,
+    UniqueConstraint,
+};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::alteration_syntax::parse_collation;
 use super::names::is_reserved;
 use super::nested_parentheses::{CONTINUING_WORDS, NestedParentheses};
 use super::{query_end, sort_operator};
@@ -145,6 +149,32 @@ fn unknown_prefix(parser: &mut Parser<'_>, operator: String) -> Result<Expr, Par
     let span = parser.next_token().span;
     let value = parser.parse_subexpr(BASE.prec_value(Precedence::PgOther))?;
     Ok(Expr::Prefixed { prefix: Ident::with_span(span, operator), value: Box::new(value) })
+}
+
+/// `UNIQUE NULLS [NOT] DISTINCT` of a column, which sqlparser knows only for tables. Returns `None` and
+/// consumes nothing if it is something else.
+fn unique_nulls(parser: &mut Parser<'_>) -> Option<Result<ColumnOption, ParserError>> {
+    if !parser.parse_keywords(&[Keyword::UNIQUE, Keyword::NULLS]) {
+        return None;
+    }
+    let nulls_distinct = match parser.parse_keyword(Keyword::NOT) {
+        true => NullsDistinctOption::NotDistinct,
+        false => NullsDistinctOption::Distinct,
+    };
+    let parsed = parser.expect_keyword_is(Keyword::DISTINCT);
+    Some(parsed.and_then(|()| {
+        let unique = UniqueConstraint {
+            name: None,
+            index_name: None,
+            index_type_display: KeyOrIndexDisplay::None,
+            index_type: None,
+            columns: Vec::new(),
+            index_options: Vec::new(),
+            characteristics: parser.parse_constraint_characteristics()?,
+            nulls_distinct,
+        };
+        Ok(ColumnOption::Unique(unique))
+    }))
 }
 
 fn is_question(token: &Token) -> bool {
@@ -329,8 +359,8 @@ impl Dialect for HyadesDialect {
         if is_unseen_query(parser, &self.nested.borrow()) {
             return Some(parser.parse_query().map(Expr::Subquery));
         }
-        if let Some(count) = query_end::fetched(parser) {
-            return Some(count);
+        if let Some(marked) = query_end::fetched(parser).or_else(|| parse_collation(parser)) {
+            return Some(marked);
         }
         if parser.parse_keywords(&[Keyword::GROUPING, Keyword::SETS]) {
             return Some(grouping_sets(parser));
@@ -443,7 +473,10 @@ impl Dialect for HyadesDialect {
             Token::Word(word) => word.quote_style.is_none() && COLUMN_OPTIONS.contains(&word.keyword),
             _ => false,
         };
-        Ok(if is_known { None } else { Some(Ok(None)) })
+        Ok(match is_known {
+            true => unique_nulls(parser).map(|option| option.map(Some)),
+            false => Some(Ok(None)),
+        })
     }
 
     fn prec_value(&self, precedence: Precedence) -> u8 {

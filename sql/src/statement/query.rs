@@ -463,7 +463,12 @@ fn skip_type(lexer: &mut Lexer<'_>) {
 
 /// The position of the last word CAST before the operand that begins here.
 pub(crate) fn cast_position(sql: &str, operand_start: Location) -> Option<u32> {
-    let end = byte_offset(sql, operand_start);
+    word_before(sql, operand_start, "cast")
+}
+
+/// The position of the last occurrence of this word before a place.
+pub(crate) fn word_before(sql: &str, place: Location, word: &str) -> Option<u32> {
+    let end = byte_offset(sql, place);
     let mut lexer = Lexer::starting_at(sql, 0);
     let mut found = None;
     loop {
@@ -471,7 +476,7 @@ pub(crate) fn cast_position(sql: &str, operand_start: Location) -> Option<u32> {
         if token.start >= end || token.text.is_empty() {
             return found.map(|start| character_position(sql, start));
         }
-        if token.is_word("cast") {
+        if token.is_word(word) {
             found = Some(token.start);
         }
     }
