@@ -9,8 +9,9 @@
 //!   of subqueries), `subquery`, `recursion`, `grouping` (GROUP BY), `windows` (window functions), `stages`
 //!   (what the executor does after the procedure), `locking` (FOR UPDATE and the like), `explained`,
 //!   `explained_rows` (for EXPLAIN);
-//! * changes: `insert`, `arbiter` (the index of ON CONFLICT), `change` and `collected_change` (UPDATE and
-//!   DELETE), `current_of` (WHERE CURRENT OF), `changing_with` (changes in WITH);
+//! * changes: `insert` and `inserted_elements` (what its values go to), `arbiter` (the index of ON CONFLICT),
+//!   `change` and `collected_change` (UPDATE and DELETE), `current_of` (WHERE CURRENT OF), `changing_with`
+//!   (changes in WITH);
 //! * what a change of a row carries: `generated` (generated columns), `check` (CHECK), `domain`,
 //!   `foreign_key`, `deferred_unique` (keys that can be deferred), `event_kinds` and `referential_events`
 //!   (what is done when the statement is over).
@@ -31,6 +32,7 @@ pub(crate) mod foreign_key;
 pub(crate) mod generated;
 mod grouping;
 pub(crate) mod insert;
+mod inserted_elements;
 mod lasting_join;
 pub(crate) mod locking;
 pub(crate) mod loops;

@@ -15,6 +15,7 @@ use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJo
 use sqlparser::tokenizer::Location;
 
 use super::insert::{generated_always, is_default};
+use super::inserted_elements::subscripts;
 use super::run_plan::Tag;
 use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler};
@@ -31,9 +32,7 @@ use crate::expr;
 use crate::plan::level::{Step, for_each_level};
 use crate::plan::order;
 use crate::statement::cursor_syntax;
-use crate::statement::element_target;
 use crate::statement::names::{fold, parts};
-use crate::statement::query::parse_expression;
 
 /// What happens to each row.
 pub(super) enum Change {
@@ -318,11 +317,10 @@ impl Compiler<'_> {
         let mut in_parts = Vec::new();
         for assignment in assignments {
             if let AssignmentTarget::ColumnName(name) = &assignment.target
-                && let Some(text) = element_target::unpack(name)
-                && let ast::Expr::CompoundFieldAccess { access_chain, .. } = parse_expression(text)?
+                && let Some(chain) = subscripts(name)?
             {
                 self.assign_elements(
-                    (name, &access_chain, &assignment.value),
+                    (name, &chain, &assignment.value),
                     (table, row),
                     &mut set,
                     &mut in_parts,
