@@ -223,6 +223,10 @@ impl NamedTypes for Binder<'_> {
         self.note_type(&stored);
         Some(stored)
     }
+
+    fn database(&self) -> Option<&str> {
+        Some(self.context.database)
+    }
 }
 
 impl Binder<'_> {

@@ -67,6 +67,7 @@ fn compile_here(
 
 impl Compiler<'_> {
     pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Plan> {
+        statement.check_databases(self.binder.context.database)?;
         match statement {
             Statement::Query(query) => self.query_statement(query),
             Statement::Copy(copy) => self.copy(copy).map(Plan::of_copy),

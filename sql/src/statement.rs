@@ -19,6 +19,7 @@
 //!   (SET NULL of some columns), `alteration_syntax` (identity, ALTER CONSTRAINT), `like_syntax` (LIKE in
 //!   CREATE TABLE), `window_syntax` (frames), `query_end` (the order of LIMIT and locks, FETCH FIRST);
 //! * read by the dialect: `sort_operator` (`ORDER BY x USING <`);
+//! * names: `written_names` (all of a statement, which must be of this database);
 //! * errors: `places` (where in the text), `foreign` (clauses of other databases), `missing` (clauses that
 //!   Hyades lacks), `way_round` (what to use instead);
 //! * `kept_names`: names respelled in texts that the catalog keeps.
@@ -67,6 +68,7 @@ pub(crate) mod using_alias;
 mod view_syntax;
 pub(crate) mod way_round;
 pub(crate) mod window_syntax;
+mod written_names;
 
 use hyades_types::error::Result;
 

@@ -90,8 +90,11 @@ impl Compiler<'_> {
             return None;
         }
         let named = match parts(name).ok()?.as_slice() {
-            [name] => QualifiedName { schema: None, name: fold(name) },
-            [schema, name] => QualifiedName { schema: Some(fold(schema)), name: fold(name) },
+            [name] => QualifiedName::new(None, fold(name)),
+            [schema, name] => QualifiedName::new(Some(fold(schema)), fold(name)),
+            [database, schema, name] if fold(database) == self.binder.context.database => {
+                QualifiedName::new(Some(fold(schema)), fold(name))
+            }
             _ => return None,
         };
         let is_common =

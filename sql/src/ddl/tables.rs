@@ -56,17 +56,27 @@ impl Compiler<'_> {
         Ok(CatalogStatement { parameters, ..CatalogStatement::new(command, schema) })
     }
 
+    /// The name of a table that ought to exist.
     pub(super) fn name(&self, name: &ast::ObjectName) -> Result<QualifiedName> {
+        self.new_name(name).map_err(|error| match error.sqlstate() {
+            sqlstate::FEATURE_NOT_SUPPORTED => error.without_position(),
+            _ => error,
+        })
+    }
+
+    fn new_name(&self, name: &ast::ObjectName) -> Result<QualifiedName> {
         let idents = parts(name)?;
         idents.iter().try_for_each(|ident| self.binder.refuse_reserved(ident))?;
         match idents.iter().map(|ident| fold(ident)).collect::<Vec<String>>().as_slice() {
-            [name] => Ok(QualifiedName { schema: None, name: name.clone() }),
-            [schema, name] => Ok(QualifiedName { schema: Some(schema.clone()), name: name.clone() }),
+            [name] => Ok(QualifiedName::new(None, name.clone())),
+            [schema, name] => Ok(QualifiedName::new(Some(schema.clone()), name.clone())),
+            [database, schema, name] if database == self.binder.context.database => {
+                Ok(QualifiedName::new(Some(schema.clone()), name.clone()))
+            }
             // Anything else is an error.
-            _ => self
-                .binder
-                .table_name(name)
-                .map(|(name, _)| QualifiedName { schema: Some(name.schema), name: name.name }),
+            _ => {
+                self.binder.table_name(name).map(|(name, _)| QualifiedName::new(Some(name.schema), name.name))
+            }
         }
     }
 
@@ -84,7 +94,7 @@ impl Compiler<'_> {
 
     fn create_table(&mut self, create: &ast::CreateTable) -> Result<SchemaCommand> {
         refuse_table_kinds(create)?;
-        let name = self.name(&create.name)?;
+        let name = self.new_name(&create.name)?;
         let mut definition = TableDefinition::of_columns(
             self.created_relation(&name, Some(&create.name), create.temporary)?,
             Vec::new(),
