@@ -94,6 +94,7 @@ use hyades_types::definition::{RoutineDefinition, SchemaId, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::{SearchPath, is_system};
 use hyades_types::sequence::Sequence;
+use hyades_types::text::{DateStyles, Reading};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
@@ -177,6 +178,8 @@ pub(crate) struct BindContext<'a> {
     pub(crate) tables: &'a dyn Tables,
     /// For literals of `timestamptz`.
     pub(crate) time_zone: &'a jiff::tz::TimeZone,
+    /// For literals of dates and intervals.
+    pub(crate) styles: DateStyles,
     pub(crate) database: &'a str,
     /// For names without a schema. A routine's body uses the path of the user who created it, for
     /// every caller.
@@ -194,7 +197,13 @@ impl<'a> BindContext<'a> {
         time_zone: &'a jiff::tz::TimeZone,
         path: &'a SearchPath,
     ) -> BindContext<'a> {
-        BindContext { tables, time_zone, database: "", path, shown_parameters: &[], gate: None }
+        let styles = DateStyles::default();
+        BindContext { tables, time_zone, styles, database: "", path, shown_parameters: &[], gate: None }
+    }
+
+    /// The settings by which literals are read.
+    pub(crate) fn reading(&self) -> Reading<'a> {
+        Reading { styles: self.styles, ..self.time_zone.into() }
     }
 
     /// Whether a schema of this name is visible here.
