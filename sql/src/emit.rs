@@ -114,6 +114,8 @@ pub(crate) struct Compiler<'a> {
     counters: Counters,
     /// How many SELECTs have been planned.
     selects: u16,
+    /// Whether the result has another column, with the keys under which the rows are stored.
+    pub(crate) keeps_row_keys: bool,
 }
 
 impl<'a> Compiler<'a> {
@@ -149,6 +151,7 @@ impl<'a> Compiler<'a> {
             kept_plans: Vec::new(),
             counters: Counters::new(),
             selects: 0,
+            keeps_row_keys: false,
         })
     }
 

@@ -148,8 +148,13 @@ impl Compiler<'_> {
         let mut others = self.relations_beside(relation, clauses.from.unwrap_or_default())?;
         let beside = clauses.from.map(|_| places_of(&mut others)).transpose()?;
         let own_conditions = conditions.len();
+        let mut found = None;
         if let Some(cursor) = clauses.selection.and_then(cursor_syntax::current_of) {
-            self.current_of(cursor, (&table, row), &mut conditions)?;
+            if self.through.is_some() {
+                let message = "WHERE CURRENT OF on a view is not implemented";
+                return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
+            }
+            found = self.current_of(cursor, (&table, row), &mut conditions)?;
         } else if let Some(selection) = clauses.selection {
             self.binder.aggregate_mode = AggregateMode::Forbidden("in WHERE");
             let condition = self.binder.condition_of(selection, "WHERE")?;
@@ -172,7 +177,20 @@ impl Compiler<'_> {
             Item { intent: Intent::chosen(Strength::Write, None), ..Item::new(source, label.clone(), 0) };
         let mut from = JoinGroup { conditions, ..JoinGroup::of(item) };
         from.append(others);
-        let (steps, constant) = order::steps(from, None, self)?;
+        let (mut steps, constant) = order::steps(from, None, self)?;
+        for step in &mut steps {
+            if let Step::Loop(level) = step
+                && matches!(&level.source, Source::Table { row: own, .. } if *own == row)
+                && let Some(access) = found.take()
+            {
+                let choice = &mut level.choice;
+                choice.filter.append(&mut choice.steering);
+                (choice.access, choice.is_single) = (access, true);
+            }
+        }
+        if found.is_some() {
+            return self.binder.unsupported("WHERE CURRENT OF in such a join is", Place::Unknown);
+        }
         Ok(Changed { named, table, row, steps, constant, wanted, beside, outputs, label })
     }
 
