@@ -21,7 +21,7 @@
 //! * read by the dialect: `sort_operator` (`ORDER BY x USING <`);
 //! * names: `written_names` (all of a statement, which must be of this database);
 //! * errors: `places` (where in the text), `foreign` (clauses of other databases), `missing` (clauses that
-//!   Hyades lacks), `way_round` (what to use instead);
+//!   Hyades lacks), `way_round` (where they stand, and what to use instead);
 //! * `kept_names`: names respelled in texts that the catalog keeps.
 
 pub(crate) mod alteration_syntax;
