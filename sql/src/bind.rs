@@ -13,7 +13,7 @@
 //!   with a grammar of their own), `overlaps`, `array_expression`, `json_expression`, `subquery`;
 //! * calls: `function_call`, `conversion_call` (`date(...)`), `enum_call`, `sequence_call`, `session_call`
 //!   and `session_function` (about the session), `set_call` (of sets, in the select list), `routine_call`,
-//!   `defaults` (of parameters), `missing` (functions that Hyades lacks);
+//!   `column_defaults`, `defaults` (of parameters), `missing` (functions that Hyades lacks);
 //! * aggregates: `aggregate` (which they are), `aggregate_level` (whose they are), `aggregation` (as the
 //!   executor computes them), `ordered_set`;
 //! * windows: `window_call`, `window_definition`, `windowing` (as the executor computes them);
@@ -35,6 +35,7 @@ pub(crate) mod callee;
 pub(crate) mod coerce;
 mod collation;
 mod column;
+mod column_defaults;
 mod conversion_call;
 mod defaults;
 pub(crate) mod deparse;
@@ -97,6 +98,7 @@ use hyades_types::definition::{RoutineDefinition, SchemaId, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::{SearchPath, is_system};
 use hyades_types::sequence::Sequence;
+use hyades_types::text::{DateStyles, Reading};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
@@ -180,6 +182,8 @@ pub(crate) struct BindContext<'a> {
     pub(crate) tables: &'a dyn Tables,
     /// For literals of `timestamptz`.
     pub(crate) time_zone: &'a jiff::tz::TimeZone,
+    /// For literals of dates and intervals.
+    pub(crate) styles: DateStyles,
     pub(crate) database: &'a str,
     /// For names without a schema. A routine's body uses the path of the user who created it, for
     /// every caller.
@@ -197,7 +201,13 @@ impl<'a> BindContext<'a> {
         time_zone: &'a jiff::tz::TimeZone,
         path: &'a SearchPath,
     ) -> BindContext<'a> {
-        BindContext { tables, time_zone, database: "", path, shown_parameters: &[], gate: None }
+        let styles = DateStyles::default();
+        BindContext { tables, time_zone, styles, database: "", path, shown_parameters: &[], gate: None }
+    }
+
+    /// The settings by which literals are read.
+    pub(crate) fn reading(&self) -> Reading<'a> {
+        Reading { styles: self.styles, ..self.time_zone.into() }
     }
 
     /// Whether a schema of this name is visible here.
@@ -225,6 +235,10 @@ impl NamedTypes for Binder<'_> {
         let stored = tables.type_named(&name)?;
         self.note_type(&stored);
         Some(stored)
+    }
+
+    fn database(&self) -> Option<&str> {
+        Some(self.context.database)
     }
 }
 

@@ -25,6 +25,7 @@ use crate::emit::changing_with::changes_rows;
 use crate::emit::run_plan::Tag;
 use crate::emit::{CompiledQuery, Compiler, Purpose};
 use crate::statement::deep_text::with_stack_for;
+use crate::statement::way_round::guided;
 use crate::statement::{self, Statement, split};
 
 /// Compiles the statement of a text. `declared` gives the types of the first parameters that the client has
@@ -47,6 +48,7 @@ pub(crate) fn compile_for(
     purpose: Purpose,
 ) -> Result<Plan> {
     with_stack_for(sql, || compile_here(sql, context, declared, truncated, purpose))
+        .map_err(|error| guided(sql, error))
 }
 
 fn compile_here(
@@ -67,6 +69,7 @@ fn compile_here(
 
 impl Compiler<'_> {
     pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Plan> {
+        statement.check_databases(self.binder.context.database)?;
         match statement {
             Statement::Query(query) => self.query_statement(query),
             Statement::Copy(copy) => self.copy(copy).map(Plan::of_copy),

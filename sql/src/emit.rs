@@ -9,9 +9,9 @@
 //!   of subqueries), `subquery`, `recursion`, `grouping` (GROUP BY), `windows` (window functions), `stages`
 //!   (what the executor does after the procedure), `locking` (FOR UPDATE and the like), `explained`,
 //!   `explained_rows` (for EXPLAIN);
-//! * changes: `insert`, `arbiter` (the index of ON CONFLICT), `change` and `collected_change` (UPDATE and
-//!   DELETE), `current_of` (WHERE CURRENT OF), `instead_of` (views with such triggers), `changing_with`
-//!   (changes in WITH);
+//! * changes: `insert` and `inserted_elements` (what its values go to), `arbiter` (the index of ON CONFLICT),
+//!   `change` and `collected_change` (UPDATE and DELETE), `current_of` (WHERE CURRENT OF), `instead_of`
+//!   (views with such triggers), `changing_with` (changes in WITH);
 //! * what a change of a row carries: `row_write` (all of it, in order), `triggers` and `trigger_call` (what
 //!   is known of a trigger), `generated` (generated columns), `check` (CHECK), `domain`, `foreign_key`,
 //!   `deferred_unique` (keys that can be deferred), `event_kinds` and `referential_events` (what is done when
@@ -33,6 +33,7 @@ pub(crate) mod foreign_key;
 pub(crate) mod generated;
 mod grouping;
 pub(crate) mod insert;
+mod inserted_elements;
 mod instead_of;
 mod lasting_join;
 pub(crate) mod locking;
@@ -121,6 +122,8 @@ pub(crate) struct Compiler<'a> {
     counters: Counters,
     /// How many SELECTs have been planned.
     selects: u16,
+    /// Whether the result has another column, with the keys under which the rows are stored.
+    pub(crate) keeps_row_keys: bool,
 }
 
 impl<'a> Compiler<'a> {
@@ -157,6 +160,7 @@ impl<'a> Compiler<'a> {
             kept_plans: Vec::new(),
             counters: Counters::new(),
             selects: 0,
+            keeps_row_keys: false,
         })
     }
 

@@ -41,6 +41,7 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         statement_time: 0,
         time_zone: TimeZone::UTC,
         float_digits: 1,
+        styles: Default::default(),
         least_message: Severity::Notice,
         user: user.to_owned(),
         session_user: user.to_owned(),
@@ -67,8 +68,8 @@ pub(crate) fn evaluate(expr: &Expr, registers: &[Value], environment: &Environme
     evaluate::evaluate(expr, &Context::of_registers(registers, environment))
 }
 
-/// Whether the result depends only on the operand, and not on the session's time zone or
-/// `extra_float_digits`.
+/// Whether the result depends only on the operand, and not on the session's time zone, `DateStyle`,
+/// `IntervalStyle` or `extra_float_digits`.
 pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
     if matches!(from, SqlType::Real | SqlType::DoublePrecision | SqlType::Array(_)) && to.is_text() {
         return false;
@@ -84,7 +85,8 @@ pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
     }
     let is_zoned = |sql_type| matches!(sql_type, SqlType::TimestampTz(_));
     let is_plain = |sql_type: SqlType| {
-        !sql_type.is_text() && !sql_type.is_datetime() && !matches!(sql_type, SqlType::Time(_))
+        let is_span = matches!(sql_type, SqlType::Time(_) | SqlType::Interval(_));
+        !sql_type.is_text() && !sql_type.is_datetime() && !is_span
     };
     // Reading or printing a date also depends on settings ('today').
     let is_readable = |one: SqlType, other: SqlType| !one.is_text() || is_plain(other) || other.is_text();

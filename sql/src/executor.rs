@@ -43,7 +43,7 @@ use crate::plan::stage::{Distinct, SortKey, Sorting};
 
 use folding::{Fold, Folding};
 use row_keys::RowKeys;
-use sorter::{Sorted, Sorter};
+use sorter::{Sorted, Sorter, compare_rows};
 pub(crate) use staged_row::Row;
 use staged_row::held_bytes;
 
@@ -126,7 +126,7 @@ impl SortingRun {
             }));
         }
         let is_distinct = sorting.distinct == Distinct::Sorted;
-        let sorter = Sorter::new(keys.into(), wanted, is_distinct, work.clone());
+        let sorter = Sorter::new(keys.into(), (wanted, sorting.with_ties), is_distinct, work.clone());
         SortingRun { sorting, limit, offset, distinct, sorter }
     }
 }
@@ -155,7 +155,10 @@ impl StageRun for SortingRun {
             _ => Vec::new(),
         };
         let sorted = match sorted {
-            Sorted::InMemory(rows) if columns.is_empty() || self.sorting.distinct == Distinct::Sorted => {
+            Sorted::InMemory(rows)
+                if !self.sorting.with_ties
+                    && (columns.is_empty() || self.sorting.distinct == Distinct::Sorted) =>
+            {
                 let limits = (self.offset, self.limit);
                 return limited(rows.collect(), limits, self.sorting.width).map(StageRows::InMemory);
             }
@@ -171,6 +174,7 @@ impl StageRun for SortingRun {
             offset: self.offset,
             rest: self.limit,
             width: self.sorting.width,
+            ties: self.sorting.with_ties.then(|| (self.sorting.sort.clone(), None)),
         };
         if is_in_memory {
             return Ok(StageRows::InMemory(answer.collect::<Result<Vec<Row>>>()?));
@@ -204,6 +208,8 @@ struct Answered {
     offset: usize,
     rest: Option<usize>,
     width: usize,
+    /// For WITH TIES: the keys, and the last row within the limit once it was returned.
+    ties: Option<(Vec<SortKey>, Option<Row>)>,
 }
 
 impl Answered {
@@ -218,8 +224,16 @@ impl Answered {
         is_repeated
     }
 
+    /// Whether a row past the limit is returned.
+    fn is_tie(&self, row: &Row) -> bool {
+        match &self.ties {
+            Some((keys, Some(last))) => compare_rows(last, row, keys).is_eq(),
+            _ => false,
+        }
+    }
+
     fn next_row(&mut self) -> Result<Option<Row>> {
-        if self.rest == Some(0) {
+        if self.rest == Some(0) && !matches!(self.ties, Some((_, Some(_)))) {
             return Ok(None);
         }
         while let Some(row) = self.rows.next() {
@@ -232,7 +246,17 @@ impl Answered {
                 self.offset -= 1;
                 continue;
             }
-            self.rest = self.rest.map(|rest| rest - 1);
+            if self.rest == Some(0) {
+                if !self.is_tie(&row) {
+                    self.ties = None;
+                    return Ok(None);
+                }
+            } else {
+                self.rest = self.rest.map(|rest| rest - 1);
+                if let Some((_, last)) = self.ties.as_mut().filter(|_| self.rest == Some(0)) {
+                    *last = Some(row.clone());
+                }
+            }
             row.truncate(self.width);
             return Ok(Some(row));
         }

@@ -82,7 +82,7 @@ use hyades_types::guest::{self, Guest, Host, Sessions, StopRequest, Visit};
 use hyades_types::memory::{Account, Charge, Limits};
 use hyades_types::random::Random;
 use hyades_types::sequence::SequenceCatalog;
-use hyades_types::text::Reading;
+use hyades_types::text::{DateStyles, Reading};
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use parking_lot::Mutex;
 
@@ -389,6 +389,7 @@ impl Database {
     ) -> Environment {
         let mut environment = evaluation::environment(&options.user, &options.database);
         environment.time_zone = settings.time_zone().clone();
+        environment.styles = settings.styles();
         environment.random = std::cell::RefCell::new(Random::unpredictable());
         environment.sessions = Some(Arc::clone(&self.shared.activities) as Arc<dyn Sessions>);
         environment.advisory_locks =
@@ -633,6 +634,11 @@ impl Session {
     /// `extra_float_digits`, for text forms of floats.
     pub fn float_digits(&self) -> i8 {
         self.view.settings.float_digits()
+    }
+
+    /// `DateStyle` and `IntervalStyle`, for text forms of dates and intervals.
+    pub fn date_styles(&self) -> DateStyles {
+        self.view.settings.styles()
     }
 
     /// Whether [`Session::take_changed_settings`] would return anything.

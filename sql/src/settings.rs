@@ -5,15 +5,16 @@
 //! changed, and SET LOCAL ends with the transaction either way. For this purpose the first change in a
 //! transaction remembers the previous value.
 //!
-//! Settings with an effect: `TimeZone`, `extra_float_digits`, `work_mem`, `temp_file_limit`, `search_path`
-//! (`path`), `client_min_messages`, `synchronous_commit`, `hyades.logging`, the transaction defaults, the
-//! timeouts (enforced by the server), `application_name`. The others are kept for SHOW, because clients set
-//! and read them; docs/sql.md lists them. A value is refused if it ought to change results or guarantees
-//! but has no such effect here.
+//! Settings with an effect: `TimeZone`, `DateStyle`, `IntervalStyle`, `extra_float_digits`, `work_mem`,
+//! `temp_file_limit`, `search_path` (`path`), `client_min_messages`, `synchronous_commit`, `hyades.logging`,
+//! the transaction defaults, the timeouts (enforced by the server), `application_name`. The others are kept
+//! for SHOW, because clients set and read them; docs/sql.md lists them. A value is refused if it ought to
+//! change results or guarantees but has no such effect here.
 //!
 //! Files:
 //! * `definition`: the table of settings, with defaults and kinds;
-//! * values by kind: `choice` (from a list), `number` (with units), `path` (of schemas), `time_zone`.
+//! * values by kind: `choice` (from a list), `number` (with units), `path` (of schemas), `time_zone`,
+//!   `date_style`.
 //!
 //! `synchronous_commit = off`: the answer to COMMIT is sent before the log is durable. A crash of the
 //! process or the machine can then lose the transactions acknowledged in the last moments (those not yet
@@ -21,6 +22,7 @@
 //! state is still consistent. Nothing else is weakened.
 
 mod choice;
+mod date_style;
 mod definition;
 mod number;
 mod path;
@@ -28,13 +30,14 @@ mod time_zone;
 
 use std::collections::{BTreeSet, HashMap};
 
-use choice::{choice, date_style, encoding, limited, locale, parse_boolean, severity};
+use choice::{choice, encoding, limited, locale, parse_boolean, severity};
 use definition::{DEFINITIONS, Definition, Kind, definition};
 use hyades_engine::db::{Isolation, Logging};
 use hyades_types::access::RoleId;
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
+use hyades_types::text::DateStyles;
 use jiff::tz::TimeZone;
 use number::Unit;
 
@@ -105,6 +108,7 @@ pub(crate) struct Settings {
     isolation: Isolation,
     read_only: bool,
     float_digits: i8,
+    styles: DateStyles,
     /// `work_mem`, in bytes.
     work_bytes: usize,
     /// `temp_file_limit`, in bytes.
@@ -158,6 +162,7 @@ impl Settings {
             isolation: Isolation::ReadCommitted,
             read_only: false,
             float_digits: 1,
+            styles: DateStyles::default(),
             work_bytes: 0,
             file_bytes: None,
             least_message: Severity::Notice,
@@ -174,7 +179,7 @@ impl Settings {
         let lower = name.to_ascii_lowercase();
         let value = match definition(&lower) {
             Some(Definition { kind: Kind::Internal, .. }) => return Err(cannot_change(&lower)),
-            Some(definition) => checked(definition, value)?,
+            Some(definition) => self.checked(definition, value)?,
             None => value.to_owned(),
         };
         self.initial.insert(lower.clone(), value);
@@ -285,6 +290,22 @@ impl Settings {
         number::parse_integer(&shown, Unit::Kilobytes).map_or(0, |kilobytes| kilobytes.saturating_mul(1024))
     }
 
+    /// Checks a value and converts it to the form in which it is shown.
+    fn checked(&self, definition: &Definition, value: &str) -> Result<String> {
+        if definition.kind != Kind::DateStyle {
+            return checked(definition, value);
+        }
+        let initial = self.initial.get("datestyle").map_or(definition.default, String::as_str);
+        date_style::read(value, self.styles, date_style::of_shown(initial, ""))
+            .map(date_style::shown)
+            .map_err(|wrong| invalid(definition, value).with_detail(wrong))
+    }
+
+    /// `DateStyle` and `IntervalStyle`.
+    pub(crate) fn styles(&self) -> DateStyles {
+        self.styles
+    }
+
     /// `extra_float_digits`.
     pub(crate) fn float_digits(&self) -> i8 {
         self.float_digits
@@ -331,7 +352,7 @@ impl Settings {
         let lower = name.to_ascii_lowercase();
         let new = match (definition(&lower), value) {
             (Some(Definition { kind: Kind::Internal, .. }), _) => return Err(cannot_change(&lower)),
-            (Some(definition), Some(value)) => Some(checked(definition, value)?),
+            (Some(definition), Some(value)) => Some(self.checked(definition, value)?),
             (None, value) if lower.contains('.') => {
                 self.add_custom(name, &lower)?;
                 value.map(str::to_owned)
@@ -506,6 +527,11 @@ impl Settings {
                 self.compiles_differently = true;
             }
             "search_path" => self.compiles_differently = true,
+            "datestyle" | "intervalstyle" => {
+                let value = |name: &str| self.get(name).unwrap_or_default();
+                self.styles = date_style::of_shown(&value("datestyle"), &value("intervalstyle"));
+                self.compiles_differently = true;
+            }
             "extra_float_digits" => {
                 self.float_digits = self.get(lower).and_then(|digits| digits.parse().ok()).unwrap_or(1);
             }
@@ -651,7 +677,12 @@ fn read(definition: &Definition, value: &str) -> Result<String> {
         Kind::TimeZone => {
             time_zone::read(value).map(|(_, name)| name).map_err(|refusal| refusal.into_error(wrong()))
         }
-        Kind::DateStyle => date_style(definition, value),
+        Kind::DateStyle => {
+            let styles = DateStyles::default();
+            date_style::read(value, styles, styles)
+                .map(date_style::shown)
+                .map_err(|detail| wrong().with_detail(detail))
+        }
         Kind::Encoding => encoding(definition, value),
     }
 }

@@ -18,9 +18,11 @@
 //!   (`text ARRAY`), `element_target` (`SET a[1] =`), `conflict_syntax` (the index of ON CONFLICT), `locking`
 //!   (FOR UPDATE and the like), `using_alias` (`USING (id) AS j`), `substring_syntax`, `reference_syntax`
 //!   (SET NULL of some columns), `alteration_syntax` (identity, ALTER CONSTRAINT), `like_syntax` (LIKE in
-//!   CREATE TABLE), `window_syntax` (frames);
+//!   CREATE TABLE), `window_syntax` (frames), `query_end` (the order of LIMIT and locks, FETCH FIRST);
+//! * read by the dialect: `sort_operator` (`ORDER BY x USING <`);
+//! * names: `written_names` (all of a statement, which must be of this database);
 //! * errors: `places` (where in the text), `foreign` (clauses of other databases), `missing` (clauses that
-//!   Hyades lacks), `way_round` (what to use instead);
+//!   Hyades lacks), `way_round` (where they stand, and what to use instead);
 //! * `kept_names`: names respelled in texts that the catalog keeps.
 
 pub(crate) mod alteration_syntax;
@@ -52,11 +54,13 @@ mod parsed;
 pub(crate) mod places;
 mod plain_words;
 pub(crate) mod query;
+pub(crate) mod query_end;
 pub(crate) mod reference_syntax;
 pub(crate) mod role_syntax;
 pub(crate) mod routine_syntax;
 mod schema_syntax;
 pub(crate) mod sequence_syntax;
+pub(crate) mod sort_operator;
 pub(crate) mod split;
 mod substring_syntax;
 mod table_as_syntax;
@@ -67,6 +71,7 @@ pub(crate) mod using_alias;
 mod view_syntax;
 pub(crate) mod way_round;
 pub(crate) mod window_syntax;
+mod written_names;
 
 use hyades_types::error::Result;
 

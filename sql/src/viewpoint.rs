@@ -72,7 +72,7 @@ impl Viewpoint {
     pub(crate) fn reading(&self) -> Reading<'_> {
         let is_open = self.worker.in_transaction();
         let now = if is_open { self.environment.transaction_time } else { now_us() };
-        Reading { now: Some(now), ..self.settings.time_zone().into() }
+        Reading { now: Some(now), styles: self.settings.styles(), ..self.settings.time_zone().into() }
     }
 
     /// Sends a warning of the session itself.

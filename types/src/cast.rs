@@ -126,7 +126,8 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
             Ok(Value::Text(fit_text(text, to, explicit)?))
         }
         (Value::Text(text), SqlType::Interval(modifier)) => {
-            Ok(Value::Interval(datetime::parse_interval(text, IntervalModifier::NONE)?.fit(modifier)))
+            let form = reading.styles.interval;
+            Ok(Value::Interval(datetime::parse_interval(text, IntervalModifier::NONE, form)?.fit(modifier)))
         }
         (Value::Text(text), _) => text::parse(text, to, reading),
         (Value::Boolean(truth), _) if to.is_text() => {
@@ -136,7 +137,7 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
         (Value::Boolean(truth), SqlType::Integer) => Ok(Value::Integer(i32::from(*truth))),
         (Value::Integer(number), SqlType::Boolean) => Ok(Value::Boolean(*number != 0)),
         (_, _) if to.is_text() => Ok(Value::Text(fit_text(
-            text::shown(&value, TextForm { time_zone: tz, float_digits: 1 })?,
+            text::shown(&value, TextForm { styles: reading.styles, ..tz.into() })?,
             to,
             explicit,
         )?)),
@@ -163,7 +164,7 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
 }
 
 fn json_of(value: &Value, tz: &TimeZone) -> Result<Value> {
-    let shown = text::shown(value, TextForm { time_zone: tz, float_digits: 1 })?;
+    let shown = text::shown(value, tz.into())?;
     memory::check(shown.len())?;
     Ok(Value::Json(shown.as_str().into()))
 }

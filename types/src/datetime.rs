@@ -12,6 +12,8 @@
 //! * from text: `fields` cuts it, `decode` gives the fields their meaning, with the words of `keyword` and
 //!   the names of zones in `abbreviations`; `parse` is the entrance;
 //! * `interval_text`: the same for intervals, and the way back;
+//! * `styled_text`: dates, timestamps and intervals as text in the other forms of `DateStyle` and
+//!   `IntervalStyle`;
 //! * `shift`: calculating with times and intervals; `unit`: the names of their units;
 //! * `zone`: looking up a time zone by a name, rules or an offset.
 
@@ -22,6 +24,7 @@ mod interval_text;
 mod keyword;
 mod parse;
 mod shift;
+mod styled_text;
 mod unit;
 mod zone;
 
@@ -39,6 +42,7 @@ pub use parse::{
     names_the_clock, parse_date, parse_time, parse_timestamp, parse_timestamptz, zone_or_offset,
 };
 pub use shift::{add_interval, add_interval_in, age, bin, date_and_time, difference, shift_time};
+pub use styled_text::{write_date_in, write_interval_in, write_timestamp_in, write_timestamptz_in};
 pub use unit::unit_named;
 pub use zone::{Zone, named, zone};
 

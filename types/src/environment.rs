@@ -15,7 +15,7 @@ use crate::random::Random;
 use crate::sequence::SessionSequences;
 use crate::sleeps::Sleeps;
 use crate::system_catalog::SystemCatalog;
-use crate::text::{Reading, TextForm};
+use crate::text::{DateStyles, Reading, TextForm};
 
 /// What expressions may read of their surroundings; captured once per transaction or statement, so that a
 /// replay can be given the same.
@@ -28,6 +28,8 @@ pub struct Environment {
     pub time_zone: jiff::tz::TimeZone,
     /// `extra_float_digits`, for the conversion of floats to texts.
     pub float_digits: i8,
+    /// `DateStyle` and `IntervalStyle`, for texts in both directions.
+    pub styles: DateStyles,
     /// Messages below this severity are not sent.
     pub least_message: Severity,
     /// `current_user`
@@ -100,6 +102,7 @@ impl Default for Environment {
             statement_time: 0,
             time_zone: jiff::tz::TimeZone::UTC,
             float_digits: 1,
+            styles: DateStyles::default(),
             least_message: Severity::Notice,
             user: String::new(),
             session_user: String::new(),
@@ -158,13 +161,14 @@ impl Environment {
 
     /// The settings by which values become texts.
     pub fn text_form(&self) -> TextForm<'_> {
-        TextForm { time_zone: &self.time_zone, float_digits: self.float_digits }
+        TextForm { time_zone: &self.time_zone, float_digits: self.float_digits, styles: self.styles }
     }
 
     /// The settings by which texts are read.
     pub fn reading(&self) -> Reading<'_> {
         Reading {
             time_zone: &self.time_zone,
+            styles: self.styles,
             now: Some(self.transaction_time),
             catalog: self.catalog.as_deref(),
         }

@@ -1,9 +1,10 @@
 //! PostgreSQL's text forms of values, in ([`parse`]) and out ([`write`]).
 //!
 //! `parse` accepts and `write` prints the same forms as a PostgreSQL 15 server with `DateStyle = ISO, MDY`,
-//! `IntervalStyle = postgres`, `extra_float_digits = 1` and `bytea_output = hex`. `parse(write(v)) == v` for
-//! every value. What a text form is written to may refuse it ([`Sink`]). Dates and times are in `datetime`,
-//! numbers of type numeric in `numeric`, floating-point numbers in `float`.
+//! `IntervalStyle = postgres`, `extra_float_digits = 1` and `bytea_output = hex`; other settings are passed
+//! along ([`Reading`], [`TextForm`]). `parse(write(v)) == v` for every value. What a text form is written to
+//! may refuse it ([`Sink`]). Dates and times are in `datetime`, numbers of type numeric in `numeric`,
+//! floating-point numbers in `float`.
 //!
 //! Files:
 //! * `conventions`: the settings that both directions take;
@@ -28,7 +29,7 @@ use crate::{array, datetime, json, numeric};
 use pieces::{is_blank, syntax};
 
 use crate::error::quoted;
-pub use conventions::{Reading, TextForm};
+pub use conventions::{DateForm, DateOrder, DateStyles, IntervalForm, Reading, TextForm};
 pub use fit::LONGEST_NAME;
 pub(crate) use fit::{check_text, meant_byte, shown_byte};
 pub use fit::{fit_text, padded};
@@ -97,7 +98,9 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
             Ok(Value::Json(text.into()))
         }
         SqlType::Jsonb => json::Jsonb::parse(text).map(Value::Jsonb),
-        SqlType::Interval(modifier) => datetime::parse_interval(text, modifier).map(Value::Interval),
+        SqlType::Interval(modifier) => {
+            datetime::parse_interval(text, modifier, reading.styles.interval).map(Value::Interval)
+        }
         SqlType::Array(element) => {
             array::parse(text, element, |item| parse(item, element.sql_type(), reading))
         }
@@ -243,6 +246,12 @@ pub fn write_as(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut 
         Value::Array(array) => {
             let Ok(()) = write_array(array, sql_type, form, out);
         }
+        Value::Date(days) => datetime::write_date_in(*days, form.styles, out),
+        Value::Timestamp(microseconds) => datetime::write_timestamp_in(*microseconds, form.styles, out),
+        Value::TimestampTz(microseconds) => {
+            datetime::write_timestamptz_in(*microseconds, form.time_zone, form.styles, out);
+        }
+        Value::Interval(interval) => datetime::write_interval_in(*interval, form.styles.interval, out),
         _ => write(value, sql_type, form.time_zone, out),
     }
 }
@@ -300,8 +309,7 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
             let Ok(()) = json::write_jsonb(value.root(), out);
         }
         Value::Array(array) => {
-            let form = TextForm { time_zone: tz, float_digits: 1 };
-            let Ok(()) = write_array(array, sql_type, form, out);
+            let Ok(()) = write_array(array, sql_type, tz.into(), out);
         }
         Value::Oid(oid) => write_integer(i64::from(*oid), out),
         Value::Reference(reference) => out.extend_from_slice(reference.shown.as_bytes()),

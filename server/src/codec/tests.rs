@@ -230,7 +230,8 @@ fn a_row_is_written_with_its_nulls() {
     let mut out = Vec::new();
     let format = |index| if index == 2 { Format::Binary } else { Format::Text };
     let columns = [column.clone(), column.clone(), column];
-    let form = TextForm { time_zone: &jiff::tz::TimeZone::UTC, float_digits: 1 };
+    let zone = jiff::tz::TimeZone::UTC;
+    let form = TextForm::from(&zone);
     backend::data_row(&mut out, &values, &columns, format, form);
     let body = b"\0\x03\0\0\0\x02-5\xFF\xFF\xFF\xFF\0\0\0\x04\0\0\0\x01";
     assert_eq!(answers(&out), [(b'D', body.to_vec())]);

@@ -119,13 +119,13 @@ impl Connection<'_> {
         if self.session.has_changed_settings() {
             self.time_zone = self.session.time_zone();
         }
-        let float_digits = self.session.float_digits();
+        let (float_digits, styles) = (self.session.float_digits(), self.session.date_styles());
         loop {
             let mut sink = ResultSink {
                 out: &mut self.answers.bytes,
                 columns,
                 formats: &portal.result_formats,
-                form: TextForm { time_zone: &self.time_zone, float_digits },
+                form: TextForm { time_zone: &self.time_zone, float_digits, styles },
                 start: rows_start,
                 rows,
             };

@@ -198,7 +198,6 @@ impl Binder<'_> {
         let Subscripts { written, bounds } = self.subscripts(chain, place)?;
         let wanted = if written.is_some() { sql_type } else { element.sql_type() };
         let from = value.type_name();
-        let value_place = value.place;
         let Some(value) = self.try_coerce(value, wanted, super::coerce::Context::Assignment)? else {
             let message = format!(
                 "subscripted assignment to \"{column}\" requires type {} but expression is of type {from}",
@@ -206,7 +205,7 @@ impl Binder<'_> {
             );
             let error = Error::input(sqlstate::DATATYPE_MISMATCH, message)
                 .with_hint("You will need to rewrite or cast the expression.");
-            return Err(self.place(error, value_place));
+            return Err(self.place(error, place));
         };
         // NULL becomes an array.
         let mut arguments = vec![or_empty(array, element), value];

@@ -12,7 +12,7 @@ use hyades_types::system_type::SystemType;
 use hyades_types::text::{self as value_text, Reading};
 use hyades_types::value::{SqlType, Value};
 
-use super::meanings::is_zoned;
+use super::meanings::depends_on_session;
 use super::{Binder, Bound, Class, Place};
 use crate::{evaluation, expr};
 
@@ -126,12 +126,12 @@ impl Binder<'_> {
                 let is_read_with_modifier = matches!(to, SqlType::Interval(_));
                 let base = if is_read_with_modifier { to } else { to.without_modifier() };
                 let is_routine = self.names.is_some();
-                match evaluation::parse_text(text, base, self.context.time_zone) {
+                match evaluation::parse_text(text, base, self.reading()) {
                     Err(error) if reads_the_clock(base) && names_the_clock(text) => {
                         let read = self.clock_literal(text, base, error, bound.place)?;
                         cast(read, base, to, is_explicit).map(Some)
                     }
-                    Ok(value) if !is_routine || !is_zoned(base) => {
+                    Ok(value) if !(is_routine && depends_on_session(text, base)) => {
                         cast(Expr::Const(value), base, to, is_explicit).map(Some)
                     }
                     // A routine is compiled for all sessions, and its errors are raised when it runs.
@@ -160,7 +160,7 @@ impl Binder<'_> {
     /// where compiled code is kept and used again, that would give a wrong value, or a later one than
     /// PostgreSQL's.
     fn clock_literal(&mut self, text: &str, to: SqlType, error: Error, place: Place) -> Result<Expr> {
-        let now = Reading { now: Some(0), ..self.context.time_zone.into() };
+        let now = Reading { now: Some(0), ..self.reading() };
         if let Err(wrong) = value_text::parse(text, to, now) {
             return Err(self.place(wrong, place));
         }

@@ -37,10 +37,15 @@ impl Binder<'_> {
             [database, schema, name] if database == self.context.database => {
                 self.meant(Some(schema), name, place)
             }
-            _ => {
+            [_, _, _] => {
                 let message =
                     format!("cross-database references are not implemented: \"{}\"", folded.join("."));
                 return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+            }
+            _ => {
+                let message =
+                    format!("improper qualified name (too many dotted names): {}", folded.join("."));
+                return self.fail(sqlstate::SYNTAX_ERROR, message, place);
             }
         };
         Ok((name, place))

@@ -38,6 +38,7 @@ use super::select::clause_around;
 use super::{Binder, Place};
 use crate::statement::locking;
 use crate::statement::names::{fold, parts};
+use crate::statement::query_end;
 use expressions::Shape;
 
 /// A name in quotes if it is a word that needs them.
@@ -548,15 +549,17 @@ impl<'b, 'a> Deparser<'b, 'a> {
             limit = count.as_ref();
             offset = first.as_ref().map(|offset| &offset.value);
         }
-        let one = ast::Expr::value(ast::Value::Number("1".to_owned(), false));
-        if let Some(fetch) = &query.fetch {
-            limit = Some(fetch.quantity.as_ref().unwrap_or(&one));
-        }
-        for (expr, word) in [(offset, " OFFSET "), (limit, " LIMIT ")] {
+        let (limit, with_ties) = limit.map(query_end::count).unzip();
+        let (before, after) = match with_ties {
+            Some(true) => (" FETCH FIRST (", ") ROWS WITH TIES"),
+            _ => (" LIMIT ", ""),
+        };
+        for (expr, before, after) in [(offset, " OFFSET ", ""), (limit, before, after)] {
             let Some(expr) = expr else { continue };
-            self.clause(out, word, 0);
+            self.clause(out, before, 0);
             let shown = self.expression_as_written(expr, SqlType::BigInt)?;
             out.push_str(&shown.text);
+            out.push_str(after);
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use super::missing::is_missing;
 use super::routine_call::Arguments;
 use super::row_syntax::with_rows;
 use super::sequence_call::without_regclass;
+use super::types::other_database;
 use super::window_call::is_window_function;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
@@ -96,8 +97,15 @@ impl Binder<'_> {
         if let Some(call) = with_rows(call) {
             return self.call(&call);
         }
-        let idents = parts(&call.name)?;
+        let mut idents = parts(&call.name)?;
         let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
+        if let [database, _, _] = idents.as_slice() {
+            if fold(database) != self.context.database {
+                let name = idents.iter().map(|ident| fold(ident)).collect::<Vec<String>>().join(".");
+                return Err(self.place(other_database(&name), place));
+            }
+            idents.remove(0);
+        }
         let name = match idents.as_slice() {
             [name] if is_current_of(&name.value) => {
                 return self.fail(sqlstate::SYNTAX_ERROR, "syntax error at or near \"of\"", place);

@@ -47,12 +47,12 @@ impl Binder<'_> {
     /// The text of an expression as it is kept: with the schemas of everything that it names, so that it
     /// means the same for every user.
     pub(crate) fn kept(&self, expr: &ast::Expr, meanings: &Meanings) -> String {
-        self.kept_text(&meanings.fixed(expr, self.context.time_zone).to_string())
+        self.kept_text(&meanings.fixed(expr, self.reading()).to_string())
     }
 
     /// The same for the default of a parameter, which is kept as it was written if that is possible.
     pub(crate) fn kept_default(&self, text: &str, parsed: &ast::Expr, meanings: &Meanings) -> String {
-        let fixed = meanings.fixed(parsed, self.context.time_zone);
+        let fixed = meanings.fixed(parsed, self.reading());
         if fixed == *parsed { self.kept_text(text) } else { self.kept_text(&fixed.to_string()) }
     }
 

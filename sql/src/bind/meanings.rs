@@ -1,13 +1,14 @@
 //! What calls and literals of an expression meant when it was bound.
 //!
 //! An expression that is kept as text must mean the same to every user. Its text alone does not tell which
-//! of several routines of a name a call means, nor which type a literal gets, nor the time zone in which it
-//! was read. So the binder notes these where it decides them, by their places in the text (`kept_text`).
+//! of several routines of a name a call means, nor which type a literal gets, nor the time zone and the style
+//! of dates in which it was read. So the binder notes these where it decides them, by their places in the
+//! text (`kept_text`).
 
 use std::ops::ControlFlow;
 
 use hyades_types::definition::TableName;
-use hyades_types::text;
+use hyades_types::text::{self, DateStyles, Reading};
 use hyades_types::value::{ArrayElement, SqlType};
 use jiff::tz::TimeZone;
 use sqlparser::ast::{self, ObjectName, ValueWithSpan, visit_expressions_mut};
@@ -60,9 +61,9 @@ impl Meanings {
         noted_at(&self.literals, literal).iter().map(|(_, sql_type)| *sql_type)
     }
 
-    /// The expression with the schemas of routines, and with literals that name a point in time spelled so
-    /// that the time zone of the reader does not matter.
-    pub(crate) fn fixed(&self, expr: &ast::Expr, time_zone: &TimeZone) -> ast::Expr {
+    /// The expression with the schemas of routines, and with literals of dates and times spelled so that the
+    /// settings of the reader do not matter.
+    pub(crate) fn fixed(&self, expr: &ast::Expr, reading: Reading<'_>) -> ast::Expr {
         let mut expr = expr.clone();
         let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
             match part {
@@ -71,8 +72,8 @@ impl Meanings {
                         call.name = written_name(name);
                     }
                 }
-                ast::Expr::Value(value) => self.fix(value, time_zone),
-                ast::Expr::TypedString(typed) => self.fix(&mut typed.value, time_zone),
+                ast::Expr::Value(value) => self.fix(value, reading),
+                ast::Expr::TypedString(typed) => self.fix(&mut typed.value, reading),
                 _ => {}
             }
             ControlFlow::Continue(())
@@ -80,14 +81,15 @@ impl Meanings {
         expr
     }
 
-    fn fix(&self, literal: &mut ValueWithSpan, time_zone: &TimeZone) {
+    fn fix(&self, literal: &mut ValueWithSpan, reading: Reading<'_>) {
         let Some(written) = text_of(&literal.value) else { return };
         let mut types = self.types_at(literal.span.start).map(SqlType::without_modifier);
-        let Some(sql_type) = types.next().filter(|sql_type| is_zoned(*sql_type)) else { return };
+        let is_unsettled = |sql_type: &SqlType| depends_on_session(written, *sql_type);
+        let Some(sql_type) = types.next().filter(is_unsettled) else { return };
         if types.any(|other| other != sql_type) {
             return;
         }
-        let Ok(value) = evaluation::parse_text(written, sql_type, time_zone) else { return };
+        let Ok(value) = evaluation::parse_text(written, sql_type, reading) else { return };
         let mut bytes = Vec::new();
         text::write(&value, sql_type, &TimeZone::UTC, &mut bytes);
         if let Ok(written) = String::from_utf8(bytes) {
@@ -96,10 +98,21 @@ impl Meanings {
     }
 }
 
-/// Whether reading a literal of the type needs the session's time zone.
-pub(super) fn is_zoned(sql_type: SqlType) -> bool {
-    let one = sql_type.element().map_or(sql_type, ArrayElement::sql_type);
-    matches!(one, SqlType::TimestampTz(_))
+/// Whether reading a literal of the type needs the session's time zone or style of dates.
+pub(super) fn depends_on_session(literal: &str, sql_type: SqlType) -> bool {
+    match sql_type.element().map_or(sql_type, ArrayElement::sql_type) {
+        SqlType::TimestampTz(_) => true,
+        SqlType::Date | SqlType::Timestamp(_) | SqlType::Interval(_) => {
+            let zone = TimeZone::UTC;
+            let mut meanings = DateStyles::READINGS.into_iter().map(|styles| {
+                let reading = Reading { styles, ..(&zone).into() };
+                evaluation::parse_text(literal, sql_type, reading).ok()
+            });
+            let first = meanings.next();
+            meanings.any(|other| first.as_ref() != Some(&other))
+        }
+        _ => false,
+    }
 }
 
 fn written_name(name: &TableName) -> ObjectName {

@@ -15,6 +15,7 @@ use super::tree::{
     WorkingTable,
 };
 use super::{Binder, Bound, Place};
+use crate::statement::query_end;
 
 impl Binder<'_> {
     /// Binds a query of WITH RECURSIVE: the last of the visible ones.
@@ -189,10 +190,11 @@ impl Binder<'_> {
 /// The first clause that applies to the rows of both sides, and its place.
 fn clause_outside(query: &ast::Query) -> Option<(&'static str, Place)> {
     let (limit, offset) = match &query.limit_clause {
-        Some(ast::LimitClause::LimitOffset { limit, offset, .. }) => {
-            (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
-        }
-        _ => (query.fetch.as_ref().and_then(|fetch| fetch.quantity.as_ref()), None),
+        Some(ast::LimitClause::LimitOffset { limit, offset, .. }) => (
+            limit.as_ref().map(|limit| query_end::count(limit).0),
+            offset.as_ref().map(|offset| &offset.value),
+        ),
+        _ => (None, None),
     };
     let order = query.order_by.as_ref().and_then(|order| match &order.kind {
         ast::OrderByKind::Expressions(keys) => keys.first().map(|key| &key.expr),

@@ -9,6 +9,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::access::{NeededRight, ObjectKind, Privileges, denied};
 use hyades_types::definition::{RoutineDefinition, RoutineId, RoutineKind, SequenceId};
 use hyades_types::error::Result;
+use hyades_types::text::{DateStyles, Reading};
 
 use super::{Binder, Place, SchemaGate};
 use crate::system::relation;
@@ -116,6 +117,16 @@ impl Binder<'_> {
         let bound = bind(self);
         self.is_kept = was_kept;
         bound
+    }
+
+    /// The settings by which literals are read. Those of kept texts are spelled so that the default styles of
+    /// dates give their meaning.
+    pub(crate) fn reading(&self) -> Reading<'_> {
+        let mut reading = self.context.reading();
+        if self.is_kept || !self.expanding.is_empty() {
+            reading.styles = DateStyles::default();
+        }
+        reading
     }
 
     /// Rights on a schema that is written explicitly. Not in the query of a view and other kept texts, whose

@@ -11,6 +11,7 @@ use sqlparser::ast::FunctionArg;
 
 use super::callee::{CalleeEntry, enclosing, signature_of};
 use super::coerce::{Category, category, is_implicit, is_preferred};
+use super::types::other_database;
 use super::{Binder, Bound, Class, Place};
 use crate::statement::names::{positional_after_named, split_arguments};
 use crate::statement::query::{CallSyntax, parse_expression};
@@ -150,6 +151,15 @@ impl Binder<'_> {
         kind: RoutineKind,
         place: Place,
     ) -> Result<Option<Chosen>> {
+        let parts = match parts {
+            [database, rest @ ..] if rest.len() == 2 => {
+                if database != self.context.database {
+                    return Err(self.place(other_database(&parts.join(".")), place));
+                }
+                rest
+            }
+            parts => parts,
+        };
         let candidates = self.candidates(parts);
         if candidates.is_empty() {
             return Ok(None);

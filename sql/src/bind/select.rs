@@ -11,6 +11,7 @@ use super::tree::{BoundDistinct, BoundQuery, Limits, OrderKey, OrderTarget};
 use super::windowing::{WindowCalls, WindowMode, Windowing};
 use super::{Binder, Place};
 use crate::statement::names::fold;
+use crate::statement::{query_end, sort_operator};
 
 impl Binder<'_> {
     /// Binds a query.
@@ -126,7 +127,13 @@ impl Binder<'_> {
     fn order_key(&mut self, key: &OrderByExpr, outputs: &[OutputColumn]) -> Result<OrderKey> {
         let place = Place::of_expr(&key.expr);
         let first = self.column_places.len();
-        let (target, sql_type) = self.target(&key.expr, outputs, "ORDER BY")?;
+        let by_pattern = sort_operator::by_pattern(&key.expr);
+        let written = by_pattern.map_or(&key.expr, |(_, key)| key);
+        let (target, sql_type) = self.target(written, outputs, "ORDER BY")?;
+        if let Some((operator, _)) = by_pattern.filter(|_| !sql_type.is_text()) {
+            let shown = format!("{0} {operator} {0}", sql_type.base_name());
+            return Err(self.no_operator(&shown, Place::at(operator.span.start)));
+        }
         self.check_order(sql_type, place)?;
         let is_descending = key.options.asc == Some(false);
         Ok(OrderKey {
@@ -201,7 +208,14 @@ impl Binder<'_> {
             None => {}
             Some(LimitClause::LimitOffset { limit, offset, .. }) => {
                 if let Some(limit) = limit {
-                    limits.limit = Some(self.columnless(limit, SqlType::BigInt, "LIMIT")?);
+                    let (count, with_ties) = query_end::count(limit);
+                    let bound = self.columnless(count, SqlType::BigInt, "LIMIT")?;
+                    if with_ties && matches!(bound, Expr::Const(Value::Null)) {
+                        let message = "row count cannot be null in FETCH FIRST ... WITH TIES clause";
+                        let state = sqlstate::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE;
+                        return self.fail(state, message, Place::Unknown);
+                    }
+                    (limits.limit, limits.with_ties) = (Some(bound), with_ties);
                 }
                 if let Some(offset) = offset {
                     limits.offset = Some(self.columnless(&offset.value, SqlType::BigInt, "OFFSET")?);
@@ -215,15 +229,6 @@ impl Binder<'_> {
                 );
             }
         }
-        if let Some(fetch) = &query.fetch {
-            if fetch.with_ties || fetch.percent {
-                return self.unsupported("FETCH FIRST ... WITH TIES is", Place::Unknown);
-            }
-            limits.limit = Some(match &fetch.quantity {
-                Some(quantity) => self.columnless(quantity, SqlType::BigInt, "FETCH FIRST")?,
-                None => Expr::Const(Value::BigInt(1)),
-            });
-        }
         Ok(limits)
     }
 }
@@ -236,9 +241,9 @@ pub(crate) fn clause_around(query: &Query) -> Option<&'static str> {
         with,
         order_by,
         limit_clause,
-        fetch,
         locks,
-        // Clauses of other databases, which are refused when the statement is parsed.
+        // Clauses of other databases, which are refused when the statement is parsed. FETCH FIRST is a limit.
+        fetch: _,
         for_clause: _,
         settings: _,
         format_clause: _,
@@ -248,7 +253,6 @@ pub(crate) fn clause_around(query: &Query) -> Option<&'static str> {
         (with.is_some(), "WITH"),
         (order_by.is_some(), "ORDER BY"),
         (limit_clause.is_some(), "LIMIT"),
-        (fetch.is_some(), "FETCH FIRST"),
         (!locks.is_empty(), "FOR UPDATE"),
     ]
     .into_iter()

@@ -67,7 +67,7 @@ impl Binder<'_> {
             written = inner;
         }
         let (_, meanings) = self.noting(|binder| binder.expression(written));
-        format!("({})", meanings.fixed(written, self.context.time_zone))
+        format!("({})", meanings.fixed(written, self.reading()))
     }
 
     fn part(&mut self, expr: &ast::Expr) -> Option<Part> {
@@ -304,7 +304,7 @@ impl Binder<'_> {
             Class::Null => Some(format!("NULL::{}", written_type(wanted.without_modifier()))),
             Class::Literal(written) => {
                 let base = wanted.without_modifier();
-                let value = evaluation::parse_text(written, base, self.context.time_zone).ok()?;
+                let value = evaluation::parse_text(written, base, self.reading()).ok()?;
                 constant(&value, base)
             }
             _ => None,

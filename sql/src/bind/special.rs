@@ -7,10 +7,12 @@ use hyades_types::function::Function;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, TrimWhereField};
 
-use super::expression::boolean;
+use super::coerce::{Category, category};
+use super::expression::{boolean, custom_operator};
 use super::{Binder, Bound, Class, Place, start_of, types};
 use crate::evaluation;
 use crate::statement::query::end_of;
+use crate::statement::sort_operator;
 
 impl Binder<'_> {
     pub(crate) fn special(&mut self, expr: &ast::Expr) -> Result<Bound> {
@@ -103,6 +105,9 @@ impl Binder<'_> {
             Ast::RLike { .. } => "regular expressions are",
             Ast::JsonAccess { .. } => "type json is",
             Ast::Prefixed { prefix, value } => {
+                if let Some((operator, key)) = sort_operator::of_key(expr) {
+                    return self.ordered_by(expr, operator, key);
+                }
                 let shown = format!("{prefix} {}", self.expression(value)?.type_name());
                 let error = self.no_operator(&shown, Place::at(prefix.span.start));
                 return Err(error.with_hint(
@@ -117,6 +122,26 @@ impl Binder<'_> {
             }
         };
         self.unsupported(what, place)
+    }
+
+    /// A key with an operator other than `<` and `>`.
+    fn ordered_by(&mut self, expr: &ast::Expr, operator: &ast::Ident, key: &ast::Expr) -> Result<Bound> {
+        let place = Place::at(operator.span.start);
+        let bound = self.expression(key)?;
+        let is_text = bound.known_type().is_none_or(|known| category(known) == Category::String);
+        if is_text && sort_operator::by_pattern(expr).is_some() {
+            return Ok(bound);
+        }
+        let side = || Box::new(key.clone());
+        let call = |op| ast::Expr::BinaryOp { left: side(), op, right: side() };
+        let known = custom_operator(&operator.value).map(call);
+        if known.is_none_or(|call| self.expression(&call).is_err()) {
+            let shown = format!("{0} {operator} {0}", bound.type_name());
+            return Err(self.no_operator(&shown, place));
+        }
+        let message = format!("operator {operator} is not a valid ordering operator");
+        let hint = "Ordering operators must be \"<\" or \">\" members of btree operator families.";
+        Err(self.place(Error::input(sqlstate::WRONG_OBJECT_TYPE, message).with_hint(hint), place))
     }
 
     fn text_literal(&self, text: &str, place: Place) -> Bound {

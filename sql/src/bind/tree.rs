@@ -237,6 +237,8 @@ impl JoinGroup {
 pub(crate) struct Limits {
     pub(crate) limit: Option<Expr>,
     pub(crate) offset: Option<Expr>,
+    /// Rows that the order makes equal to the last one are returned, too.
+    pub(crate) with_ties: bool,
 }
 
 /// One key of ORDER BY.

@@ -27,6 +27,11 @@ fn unsupported<T>(name: &str) -> Result<T> {
 /// The types of the catalog, as seen by the user who names one.
 pub(crate) trait NamedTypes {
     fn named_type(&self, schema: Option<(&str, Place)>, name: &str) -> Option<Arc<StoredType>>;
+
+    /// The current database. `None` if there is none.
+    fn database(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Only the built-in types.
@@ -203,8 +208,18 @@ fn named(name: &ObjectName, types: &dyn NamedTypes) -> Result<Option<Named>> {
     Ok(match parts.as_slice() {
         [name] => of_name(None, name, types),
         [schema, name] => of_name(Some((schema, place)), name, types),
+        [database, schema, name] if types.database() == Some(database) => {
+            of_name(Some((schema, place)), name, types)
+        }
+        [_, _, _] if types.database().is_some() => return Err(other_database(&parts.join("."))),
         _ => None,
     })
+}
+
+/// 0A000: the name of something that has no rows, in another database.
+pub(crate) fn other_database(name: &str) -> Error {
+    let message = format!("cross-database references are not implemented: {name}");
+    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
 }
 
 /// The same for a name in its parts.

@@ -228,7 +228,7 @@ fn reason(query: &Query) -> Option<&'static str> {
     if query.with.is_some() {
         return Some("Views containing WITH are not automatically updatable.");
     }
-    if query.limit_clause.is_some() || query.fetch.is_some() {
+    if query.limit_clause.is_some() {
         return Some("Views containing LIMIT or OFFSET are not automatically updatable.");
     }
     if let Some(reason) = reason_of_list(select) {

@@ -1,7 +1,7 @@
 //! Cursors: the query of DECLARE.
 //!
 //! A cursor on the rows of one table also keeps their primary keys, after the columns that it shows, for
-//! WHERE CURRENT OF (`emit::current_of`).
+//! WHERE CURRENT OF (`emit::current_of`). If there is none, it keeps the keys under which they are stored.
 
 use std::sync::Arc;
 
@@ -54,9 +54,12 @@ impl Compiler<'_> {
         let parameters = split::survey(text)?.parameters;
         let mut inner = Compiler::new(text, self.binder.context, &self.binder.parameter_types, parameters)?;
         inner.purpose = self.purpose;
+        inner.keeps_row_keys = keyed.is_some_and(|(table, _)| table.definition().primary_key.is_none());
         let compiled = inner.query(query)?;
         let mut columns = compiled.columns.unwrap_or_default();
+        let mut table = keyed.map(|(table, _)| table.id());
         if let Some((_, Plan { action: Action::Declare(plain), .. })) = keyed {
+            table = table.filter(|_| columns.len() > plain.columns.len());
             columns.truncate(plain.columns.len());
         }
         let declare = DeclarePlan {
@@ -64,7 +67,7 @@ impl Compiler<'_> {
             run: compiled.run,
             columns,
             is_scrollable: !cursor.is_forward && query.locks.is_empty(),
-            table: keyed.map(|(table, _)| table.id()),
+            table,
         };
         Ok(Plan {
             parameters: inner.binder.finished_parameters()?,
@@ -73,8 +76,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// The query with the primary key of its table appended to its columns, if it shows the rows of one
-    /// table.
+    /// The query with the primary key of its table, if there is one, appended to its columns, if it shows the
+    /// rows of one table.
     fn keyed(&self, query: &ast::Query) -> Option<(Arc<Table>, ast::Query)> {
         let SetExpr::Select(select) = &*query.body else { return None };
         let is_grouped = match &select.group_by {
@@ -90,8 +93,11 @@ impl Compiler<'_> {
             return None;
         }
         let named = match parts(name).ok()?.as_slice() {
-            [name] => QualifiedName { schema: None, name: fold(name) },
-            [schema, name] => QualifiedName { schema: Some(fold(schema)), name: fold(name) },
+            [name] => QualifiedName::new(None, fold(name)),
+            [schema, name] => QualifiedName::new(Some(fold(schema)), fold(name)),
+            [database, schema, name] if fold(database) == self.binder.context.database => {
+                QualifiedName::new(Some(fold(schema)), fold(name))
+            }
             _ => return None,
         };
         let is_common =
@@ -101,7 +107,7 @@ impl Compiler<'_> {
         }
         let table = self.named_table(&named).ok()?;
         let definition = table.definition();
-        let key = definition.primary_key.as_ref()?;
+        let Some(key) = &definition.primary_key else { return Some((Arc::clone(&table), query.clone())) };
         let label = alias.as_ref().map_or_else(|| named.name.clone(), |alias| fold(&alias.name));
         if alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
             return None;

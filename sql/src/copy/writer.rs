@@ -3,7 +3,7 @@
 use hyades_types::binary;
 use hyades_types::error::Result;
 use hyades_types::text;
-use hyades_types::text::TextForm;
+use hyades_types::text::{DateStyles, TextForm};
 use hyades_types::value::{SqlType, Value};
 use jiff::tz::TimeZone;
 
@@ -20,6 +20,7 @@ pub(crate) struct CopyWriter {
     force_quote: Vec<bool>,
     time_zone: TimeZone,
     float_digits: i8,
+    styles: DateStyles,
     /// The chunk that is being built.
     line: Vec<u8>,
     field: Vec<u8>,
@@ -40,6 +41,7 @@ impl CopyWriter {
             force_quote: plan.force_quote.clone(),
             time_zone: form.time_zone.clone(),
             float_digits: form.float_digits,
+            styles: form.styles,
             line,
             field: Vec::new(),
             header: (plan.options.header != CopyHeader::None).then(names),
@@ -60,7 +62,8 @@ impl CopyWriter {
                 continue;
             }
             self.field.clear();
-            let form = TextForm { time_zone: &self.time_zone, float_digits: self.float_digits };
+            let form =
+                TextForm { time_zone: &self.time_zone, float_digits: self.float_digits, styles: self.styles };
             text::write_as(value, self.types[at], form, &mut self.field);
             match self.options.format {
                 CopyFormat::Csv => {

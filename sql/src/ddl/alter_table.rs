@@ -22,7 +22,7 @@ use crate::bind::types;
 use crate::emit::{Compiler, unsupported};
 use crate::statement::RoleName;
 use crate::statement::alteration_syntax::{
-    IdentityChange, constraint_change, constraint_position, identity_change,
+    IdentityChange, collation, constraint_change, constraint_position, identity_change,
 };
 use crate::statement::deep_text::Written;
 use crate::statement::names::fold;
@@ -164,7 +164,11 @@ impl Compiler<'_> {
             Do::DropDefault => AlterAction::SetDefault { column, default: None },
             Do::SetDataType { data_type, using, .. } => {
                 let declared = types::declared_column(data_type, &self.binder)?;
-                AlterAction::SetType { column, declared, using: using.clone().map(Written::new) }
+                let (collation, using) = using.as_ref().map_or((None, None), collation);
+                if let Some(collation) = collation {
+                    self.check_collation(declared.sql_type, collation).map_err(Error::without_position)?;
+                }
+                AlterAction::SetType { column, declared, using: using.cloned().map(Written::new) }
             }
             Do::AddGenerated { generated_as, sequence_options } => {
                 let identity = match generated_as {

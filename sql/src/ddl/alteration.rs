@@ -205,7 +205,7 @@ impl Viewpoint {
             AlterAction::RenameConstraint { from, to } => self.renamed_constraint(&table, from, to),
             AlterAction::SetOwner(role) => {
                 let name = &table.definition().name;
-                let name = QualifiedName { schema: Some(name.schema.clone()), name: name.name.clone() };
+                let name = QualifiedName::new(Some(name.schema.clone()), name.name.clone());
                 self.relation_object(&name).and_then(|object| self.changed_owner(&object, role))
             }
             AlterAction::Trigger(action) => self.changed_triggers(&table, action, output),

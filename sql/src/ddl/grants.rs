@@ -285,7 +285,7 @@ impl Viewpoint {
 
     fn all_relations(&self, names: Vec<TableName>, schemas: &[String]) -> Result<Vec<Object>> {
         let meant = names.into_iter().filter(|name| schemas.contains(&name.schema));
-        let named = |name: TableName| QualifiedName { schema: Some(name.schema), name: name.name };
+        let named = |name: TableName| QualifiedName::new(Some(name.schema), name.name);
         meant.map(|name| self.relation_object(&named(name))).collect()
     }
 

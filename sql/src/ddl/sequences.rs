@@ -396,7 +396,7 @@ impl Viewpoint {
                     .with_hint("Specify OWNED BY table.column or OWNED BY NONE."));
             }
         };
-        let name = QualifiedName { schema, name: name.clone() };
+        let name = QualifiedName::new(schema, name.clone());
         let full = self.meant(&name);
         self.check_names_schema(name.schema.as_deref())?;
         let table = self.table(&full).ok_or_else(|| self.no_relation(&name))?;

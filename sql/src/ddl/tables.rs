@@ -10,8 +10,10 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::{TEMPORARY, is_system};
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{
-    self, ColumnOption, CreateTableOptions, HiveDistributionStyle, ObjectType, SqlOption, TableConstraint,
+    self, ColumnOption, CreateTableOptions, HiveDistributionStyle, ObjectType, Spanned, SqlOption,
+    TableConstraint,
 };
+use sqlparser::tokenizer::Location;
 
 use super::command::{CatalogStatement, SchemaCommand};
 use super::sequences::serial_type;
@@ -54,17 +56,27 @@ impl Compiler<'_> {
         Ok(CatalogStatement { parameters, ..CatalogStatement::new(command, schema) })
     }
 
+    /// The name of a table that ought to exist.
     pub(super) fn name(&self, name: &ast::ObjectName) -> Result<QualifiedName> {
+        self.new_name(name).map_err(|error| match error.sqlstate() {
+            sqlstate::FEATURE_NOT_SUPPORTED => error.without_position(),
+            _ => error,
+        })
+    }
+
+    fn new_name(&self, name: &ast::ObjectName) -> Result<QualifiedName> {
         let idents = parts(name)?;
         idents.iter().try_for_each(|ident| self.binder.refuse_reserved(ident))?;
         match idents.iter().map(|ident| fold(ident)).collect::<Vec<String>>().as_slice() {
-            [name] => Ok(QualifiedName { schema: None, name: name.clone() }),
-            [schema, name] => Ok(QualifiedName { schema: Some(schema.clone()), name: name.clone() }),
+            [name] => Ok(QualifiedName::new(None, name.clone())),
+            [schema, name] => Ok(QualifiedName::new(Some(schema.clone()), name.clone())),
+            [database, schema, name] if database == self.binder.context.database => {
+                Ok(QualifiedName::new(Some(schema.clone()), name.clone()))
+            }
             // Anything else is an error.
-            _ => self
-                .binder
-                .table_name(name)
-                .map(|(name, _)| QualifiedName { schema: Some(name.schema), name: name.name }),
+            _ => {
+                self.binder.table_name(name).map(|(name, _)| QualifiedName::new(Some(name.schema), name.name))
+            }
         }
     }
 
@@ -82,7 +94,7 @@ impl Compiler<'_> {
 
     fn create_table(&mut self, create: &ast::CreateTable) -> Result<SchemaCommand> {
         refuse_table_kinds(create)?;
-        let name = self.name(&create.name)?;
+        let name = self.new_name(&create.name)?;
         let mut definition = TableDefinition::of_columns(
             self.created_relation(&name, Some(&create.name), create.temporary)?,
             Vec::new(),
@@ -276,20 +288,7 @@ impl Compiler<'_> {
                 // See `column_sequence` and `unread_generation`.
                 ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {}
                 ColumnOption::Collation(collation) => {
-                    if !sql_type.is_text() {
-                        let message =
-                            format!("collations are not supported by type {}", sql_type.base_name());
-                        let error = Error::input(sqlstate::DATATYPE_MISMATCH, message);
-                        let end = column.name.span.end;
-                        return Err(match query::word_after(self.binder.sql, end, "collate") {
-                            Some(position) => error.with_position(position),
-                            None => error,
-                        });
-                    }
-                    let collation = collation.to_string().replace('"', "").to_ascii_lowercase();
-                    if !matches!(collation.trim_start_matches("pg_catalog."), "c" | "posix" | "default") {
-                        return unsupported("collations other than \"C\" are not supported yet");
-                    }
+                    self.check_collation(sql_type, collation)?;
                 }
                 other => return unsupported(format!("column option {other} is not supported yet")),
             }
@@ -323,6 +322,24 @@ impl Compiler<'_> {
         }
         let is_null = matches!(expr, ast::Expr::Value(value) if matches!(value.value, ast::Value::Null));
         Ok((!is_null || column.domain.is_some()).then(|| self.binder.kept(expr, &meanings)))
+    }
+
+    /// Refuses a collation that the type cannot have, or that does not exist here.
+    pub(super) fn check_collation(&self, sql_type: SqlType, collation: &ast::ObjectName) -> Result<()> {
+        if !sql_type.is_text() {
+            let message = format!("collations are not supported by type {}", sql_type.base_name());
+            let error = Error::input(sqlstate::DATATYPE_MISMATCH, message);
+            let start = collation.0.first().map_or_else(Location::empty, |part| part.span().start);
+            return Err(match query::word_before(self.binder.sql, start, "collate") {
+                Some(position) => error.with_position(position),
+                None => error,
+            });
+        }
+        let collation = collation.to_string().replace('"', "").to_ascii_lowercase();
+        match collation.trim_start_matches("pg_catalog.") {
+            "c" | "posix" | "default" => Ok(()),
+            _ => unsupported("collations other than \"C\" are not supported yet"),
+        }
     }
 
     pub(super) fn table_constraint(&self, constraint: &TableConstraint) -> Result<WantedPrimaryKey> {

@@ -55,10 +55,8 @@ impl Compiler<'_> {
 
 /// Error 42704 for a type that does not exist.
 pub(super) fn no_type(name: &QualifiedName) -> Error {
-    let shown = match &name.schema {
-        Some(schema) => format!("{schema}.{}", name.name),
-        None => name.name.clone(),
-    };
+    let parts = name.database.iter().chain(&name.schema).chain([&name.name]);
+    let shown = parts.map(String::as_str).collect::<Vec<&str>>().join(".");
     Error::input(sqlstate::UNDEFINED_OBJECT, format!("type \"{shown}\" does not exist"))
 }
 
@@ -104,7 +102,7 @@ impl Viewpoint {
     /// The name of a type for messages, with its schema if it is not found without.
     pub(super) fn shown_type(&self, stored: &StoredType) -> String {
         let name = stored.name();
-        let meant = QualifiedName { schema: None, name: name.name.clone() };
+        let meant = QualifiedName::new(None, name.name.clone());
         match self.stored_type(&meant).is_some_and(|found| found.name() == name) {
             true => quoted_identifier(&name.name).to_string(),
             false => stored.definition.shown(),

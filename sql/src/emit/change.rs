@@ -15,6 +15,7 @@ use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJo
 use sqlparser::tokenizer::Location;
 
 use super::insert::{generated_always, is_default};
+use super::inserted_elements::subscripts;
 use super::run_plan::Tag;
 use super::select::{described, is_single};
 use super::triggers::with_generated;
@@ -32,9 +33,7 @@ use crate::expr;
 use crate::plan::level::{Step, for_each_level};
 use crate::plan::order;
 use crate::statement::cursor_syntax;
-use crate::statement::element_target;
 use crate::statement::names::{fold, parts};
-use crate::statement::query::parse_expression;
 
 /// What happens to each row.
 pub(super) enum Change {
@@ -154,8 +153,13 @@ impl Compiler<'_> {
         let mut others = self.relations_beside(relation, clauses.from.unwrap_or_default())?;
         let beside = clauses.from.map(|_| places_of(&mut others)).transpose()?;
         let own_conditions = conditions.len();
+        let mut found = None;
         if let Some(cursor) = clauses.selection.and_then(cursor_syntax::current_of) {
-            self.current_of(cursor, (&table, row), &mut conditions)?;
+            if self.through.is_some() {
+                let message = "WHERE CURRENT OF on a view is not implemented";
+                return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
+            }
+            found = self.current_of(cursor, (&table, row), &mut conditions)?;
         } else if let Some(selection) = clauses.selection {
             self.binder.aggregate_mode = AggregateMode::Forbidden("in WHERE");
             let condition = self.binder.condition_of(selection, "WHERE")?;
@@ -178,7 +182,20 @@ impl Compiler<'_> {
             Item { intent: Intent::chosen(Strength::Write, None), ..Item::new(source, label.clone(), 0) };
         let mut from = JoinGroup { conditions, ..JoinGroup::of(item) };
         from.append(others);
-        let (steps, constant) = order::steps(from, None, self)?;
+        let (mut steps, constant) = order::steps(from, None, self)?;
+        for step in &mut steps {
+            if let Step::Loop(level) = step
+                && matches!(&level.source, Source::Table { row: own, .. } if *own == row)
+                && let Some(access) = found.take()
+            {
+                let choice = &mut level.choice;
+                choice.filter.append(&mut choice.steering);
+                (choice.access, choice.is_single) = (access, true);
+            }
+        }
+        if found.is_some() {
+            return self.binder.unsupported("WHERE CURRENT OF in such a join is", Place::Unknown);
+        }
         let strength = Strength::Write;
         Ok(Changed { named, table, row, steps, constant, wanted, beside, outputs, strength, label })
     }
@@ -346,11 +363,10 @@ impl Compiler<'_> {
         let mut in_parts = Vec::new();
         for assignment in assignments {
             if let AssignmentTarget::ColumnName(name) = &assignment.target
-                && let Some(text) = element_target::unpack(name)
-                && let ast::Expr::CompoundFieldAccess { access_chain, .. } = parse_expression(text)?
+                && let Some(chain) = subscripts(name)?
             {
                 self.assign_elements(
-                    (name, &access_chain, &assignment.value),
+                    (name, &chain, &assignment.value),
                     (table, row),
                     &mut set,
                     &mut in_parts,

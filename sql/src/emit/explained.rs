@@ -99,6 +99,14 @@ impl Compiler<'_> {
             Source::Working(..) => PlanNode::new(format!("WorkTable Scan on {}", level.label)),
             Source::Routine(_) => PlanNode::new(format!("Function Scan on {}", level.label)),
             Source::Table { table, .. } => {
+                if let Access::Stored { cursor, .. } = &level.choice.access {
+                    let condition = format!("CURRENT OF {cursor}");
+                    return PlanNode::new(format!("Tid Scan on {}", level.label))
+                        .with("TID Cond", Some(condition))
+                        .with("Filter", filter)
+                        .counted(Counted::Opened(level.name()), Counted::Found(level.name()))
+                        .reading(Counted::Read(level.name()));
+                }
                 let definition = table.definition();
                 let index = match level.choice.access.index() {
                     Some(index) => definition.indexes.get(usize::from(index)).map(|index| &index.name),

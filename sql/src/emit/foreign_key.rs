@@ -394,6 +394,7 @@ impl Compiler<'_> {
             choice: access::choose(table, (row, None), conditions, &|_| true),
             intent: Intent::newest(strength),
             is_kept: true,
+            key_into: None,
             label: String::new(),
         };
         let end = self.code.label();

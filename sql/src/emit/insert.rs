@@ -4,6 +4,7 @@
 //! unless it reads the table it fills or needs the executor: then its rows are collected first and inserted
 //! by a second procedure.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{
@@ -15,10 +16,10 @@ use hyades_engine::storage::table::Table;
 use hyades_types::access::Privileges;
 use hyades_types::definition::{ColumnDefinition, Identity, TriggerEvent, TriggerTiming};
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::function::Function;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, OnConflictAction, OnInsert, SetExpr, TableObject};
 
+use super::inserted_elements::{Inserted, InsertedColumn, subscripts};
 use super::row_sink::Sink;
 use super::run_plan::{RunPlan, Tag};
 use super::select::{BoundSelect, described};
@@ -26,19 +27,18 @@ use super::triggers::with_generated;
 use super::{CompiledQuery, Compiler, Purpose};
 use crate::answer::ResultColumn;
 use crate::bind::aggregation::AggregateMode;
-use crate::bind::coerce::Context;
 use crate::bind::scope::{Relation, RelationKind, Scope, Visibility, named_columns};
 use crate::bind::select::clause_around;
 use crate::bind::tree::BoundDistinct;
 use crate::bind::tree::OutputColumn;
 use crate::bind::view_target::{ChangeTarget, ThroughView, ViewChange, unsupported_through};
-use crate::bind::{Binder, Bound, Class, Place};
+use crate::bind::{Bound, Place};
 use crate::explain::PlanNode;
 use crate::explain::counted::Counted;
 use crate::expr;
 use crate::statement::Overriding;
+use crate::statement::element_target;
 use crate::statement::names::fold;
-use crate::statement::query::parse_expression;
 use crate::statement::sequence_syntax::overriding;
 
 /// What happens when another row has the same key.
@@ -64,9 +64,8 @@ struct Target {
     table: Arc<Table>,
     row: RowSlot,
     through: Option<ThroughView>,
-    /// The table column that each given value goes to, and where it is named.
-    columns: Vec<usize>,
-    column_places: Vec<Place>,
+    /// What each given value goes to. Empty if the statement names no columns.
+    columns: Vec<InsertedColumn>,
     /// For every table column, its value if none is given.
     defaults: Vec<Expr>,
     overriding: Option<Overriding>,
@@ -93,7 +92,8 @@ impl Target {
 
 /// The columns of a table that a statement gives values for.
 fn given_columns<'c>(columns: impl IntoIterator<Item = &'c usize>) -> Given {
-    columns.into_iter().filter_map(|at| u16::try_from(*at).ok()).collect()
+    let numbers = columns.into_iter().filter_map(|at| u16::try_from(*at).ok());
+    numbers.collect::<BTreeSet<u16>>().into_iter().collect()
 }
 
 impl Compiler<'_> {
@@ -166,10 +166,10 @@ impl Compiler<'_> {
             self.binder.tables_read.push(table.id());
         }
         let definition = table.definition();
-        let mut columns = Vec::with_capacity(insert.columns.len());
-        let column_places: Vec<Place> = insert.columns.iter().map(Place::of).collect();
-        for (name, place) in insert.columns.iter().zip(column_places.clone()) {
-            let column = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+        let mut columns: Vec<InsertedColumn> = Vec::with_capacity(insert.columns.len());
+        for name in &insert.columns {
+            let place = Place::of(name);
+            let column = element_target::column(name).map(fold).unwrap_or_default();
             let found = match &through {
                 Some(through) => through.column(&column, ViewChange::Insert)?,
                 None => definition.column_index(&column),
@@ -179,11 +179,13 @@ impl Compiler<'_> {
                 let message = format!("column \"{column}\" of relation \"{relation}\" does not exist");
                 return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, place);
             };
-            if columns.contains(&at) {
+            let subscripts = subscripts(name)?;
+            let is_whole = |known: &InsertedColumn| known.subscripts.is_none() || subscripts.is_none();
+            if columns.iter().any(|known| known.at == at && is_whole(known)) {
                 let message = format!("column \"{column}\" specified more than once");
                 return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, place);
             }
-            columns.push(at);
+            columns.push(InsertedColumn { at, subscripts, place });
         }
         let defaults = self.binder.defaults(&table)?;
         self.binder.scope = Scope::of(relation);
@@ -210,7 +212,6 @@ impl Compiler<'_> {
             row,
             through,
             columns,
-            column_places,
             defaults,
             overriding,
             conflict,
@@ -288,7 +289,7 @@ impl Compiler<'_> {
     }
 
     /// The columns that `width` given values go to, or an error about the wrong number of them.
-    fn value_columns(&self, target: &Target, width: usize, place: Place) -> Result<Vec<usize>> {
+    fn value_columns(&self, target: &Target, width: usize, place: Place) -> Result<Vec<InsertedColumn>> {
         let named = target.columns.len();
         let room = value_room(target);
         if width > room {
@@ -297,16 +298,19 @@ impl Compiler<'_> {
         }
         if named > width {
             let message = "INSERT has more target columns than expressions";
-            let place = target.column_places.get(width).copied().unwrap_or(Place::Unknown);
+            let place = target.columns.get(width).map_or(Place::Unknown, |column| column.place);
             return self.binder.fail(sqlstate::SYNTAX_ERROR, message, place);
         }
         if named > 0 {
             return Ok(target.columns.clone());
         }
-        match &target.through {
-            Some(through) => (0..width).map(|at| through.column_at(at, ViewChange::Insert)).collect(),
-            None => Ok((0..width).collect()),
-        }
+        let numbers: Vec<usize> = match &target.through {
+            Some(through) => {
+                (0..width).map(|at| through.column_at(at, ViewChange::Insert)).collect::<Result<_>>()?
+            }
+            None => (0..width).collect(),
+        };
+        Ok(numbers.into_iter().map(InsertedColumn::whole).collect())
     }
 
     fn insert_values(&mut self, target: &Target, values: &ast::Values, label: &str) -> Result<RunPlan> {
@@ -325,10 +329,23 @@ impl Compiler<'_> {
             }
             let width = content.len();
             let columns = self.value_columns(target, width, place_of(value_room(target).min(width)))?;
-            let mut given = Vec::with_capacity(width);
-            for (item, at) in content.iter().zip(&columns) {
-                let column = &definition.columns[*at];
-                given.push((*at, self.value_or_default(item, target, *at, column.sql_type, &column.name)?));
+            let mut given: Vec<(usize, Expr)> = Vec::with_capacity(width);
+            for (item, goal) in content.iter().zip(&columns) {
+                let column = &definition.columns[goal.at];
+                if goal.subscripts.is_none() {
+                    let value =
+                        self.value_or_default(item, target, goal.at, column.sql_type, &column.name)?;
+                    given.push((goal.at, value));
+                    continue;
+                }
+                self.takes_value(target, goal.at)?;
+                if is_default(item) {
+                    let message = "cannot set an array element to DEFAULT";
+                    return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, goal.place);
+                }
+                let value = self.binder.expression(item)?;
+                let known = given.iter().position(|(at, _)| *at == goal.at).map(|at| given.remove(at).1);
+                given.push((goal.at, self.with_element(known, column, goal, value)?));
             }
             rows.push(given);
         }
@@ -520,14 +537,13 @@ impl Compiler<'_> {
         self.binder.scope = Scope::default();
         self.binder.aggregate_mode = AggregateMode::Allowed;
         let definition = target.table.definition();
-        let hinted: Vec<usize> = match (&target.through, target.columns.is_empty()) {
-            (_, false) => target.columns.clone(),
+        let whole = |at: usize| (definition.columns[at].sql_type, definition.columns[at].name.clone());
+        self.binder.output_hints = match (&target.through, target.columns.is_empty()) {
+            (_, false) => target.columns.iter().map(|goal| goal.hint(&definition)).collect(),
             // A column that takes no value is reported when its value is assigned.
-            (Some(through), true) => through.columns.iter().map_while(|column| *column).collect(),
-            (None, true) => (0..definition.visible_columns().len()).collect(),
+            (Some(through), true) => through.columns.iter().map_while(|column| column.map(whole)).collect(),
+            (None, true) => (0..definition.visible_columns().len()).map(whole).collect(),
         };
-        let hint = |at: usize| (definition.columns[at].sql_type, definition.columns[at].name.clone());
-        self.binder.output_hints = hinted.into_iter().map(hint).collect();
         let before = self.binder.tables_read.len();
         let mut bound = self.bind_query(query)?;
         self.binder.output_hints.clear();
@@ -535,10 +551,13 @@ impl Compiler<'_> {
         let place = extra.map_or(Place::Unknown, |output| output.place);
         let columns = self.value_columns(&target, bound.outputs.len(), place)?;
         let takes: Vec<bool> =
-            columns.iter().map(|at| self.takes_value(&target, *at)).collect::<Result<_>>()?;
-        // Values are converted to the columns' types at their source.
-        for (output, at) in bound.outputs.iter_mut().zip(&columns) {
-            let column = &definition.columns[*at];
+            columns.iter().map(|goal| self.takes_value(&target, goal.at)).collect::<Result<_>>()?;
+        // Values are converted to the columns' types at their source, those of elements in the new row.
+        for (output, goal) in bound.outputs.iter_mut().zip(&columns) {
+            let column = &definition.columns[goal.at];
+            if goal.subscripts.is_some() {
+                continue;
+            }
             let value = Bound::typed(output.expr.clone(), output.sql_type, output.place);
             output.expr = self.binder.assign(value, column.sql_type, &column.name)?;
             output.sql_type = column.sql_type;
@@ -549,17 +568,16 @@ impl Compiler<'_> {
             && bound.order.is_empty()
             && bound.limits.limit.is_none()
             && bound.limits.offset.is_none();
-        // A column that takes no value gets its default instead. Its number lies past the last column.
-        let skipped = definition.columns.len();
-        let given = given_columns(&columns);
-        let columns: Vec<usize> =
-            columns.into_iter().zip(takes).map(|(at, takes)| if takes { at } else { skipped }).collect();
+        let given = given_columns(columns.iter().map(|goal| &goal.at));
+        // A column that takes no value gets its default instead.
+        let types = bound.outputs.iter().map(|output| output.sql_type);
+        let inserted = Inserted::new(columns, takes, types);
         // A trigger may change what the query reads.
         let occasion = (TriggerTiming::Before, true);
         let fired = self.fired(&definition, occasion, TriggerEvent::Insert, &[]);
         let is_triggered = target.instead.is_some() || !fired.is_empty();
         if reads_target || !is_simple || is_triggered {
-            return self.spool_then_insert(&target, bound, (&columns, given), label);
+            return self.spool_then_insert(&target, bound, (&inserted, given), label);
         }
         let explain = self.explained(|compiler| {
             compiler.explain_insert(&target, label).over(compiler.explain_select(&bound, true))
@@ -571,10 +589,8 @@ impl Compiler<'_> {
         let end = self.code.label();
         self.check(&bound.constant, end);
         self.loops(&bound.steps, end, &mut |compiler, next| {
-            let mut values = target.defaults.clone();
-            for (output, at) in bound.outputs.iter().zip(&columns).filter(|(_, at)| **at < skipped) {
-                values[*at] = output.expr.clone();
-            }
+            let outputs = bound.outputs.iter().map(|output| output.expr.clone());
+            let values = compiler.inserted_row(&definition, &target.defaults, &inserted, outputs)?;
             compiler.insert_one(&target, table, (values, Given::clone(&given)), next)
         })?;
         self.code.place(end);
@@ -588,7 +604,7 @@ impl Compiler<'_> {
         &mut self,
         target: &Target,
         bound: BoundSelect,
-        (columns, given): (&[usize], Given),
+        (inserted, given): (&Inserted, Given),
         label: &str,
     ) -> Result<RunPlan> {
         let width = bound.outputs.len();
@@ -602,11 +618,8 @@ impl Compiler<'_> {
         }
         let table = self.code.table(&target.table)?;
         self.for_spooled(spool, width, &mut |compiler, row, next| {
-            let mut values = target.defaults.clone();
-            let width = values.len();
-            for (value, at) in row.into_iter().zip(columns).filter(|(_, at)| **at < width) {
-                values[*at] = value;
-            }
+            let definition = target.table.definition();
+            let values = compiler.inserted_row(&definition, &target.defaults, inserted, row.into_iter())?;
             compiler.insert_one(target, table, (values, Given::clone(&given)), next)
         })?;
         self.after_insert(target)?;
@@ -647,8 +660,7 @@ impl Compiler<'_> {
             through: None,
             table: Arc::clone(table),
             row: self.code.new_row()?,
-            columns,
-            column_places: Vec::new(),
+            columns: columns.into_iter().map(InsertedColumn::whole).collect(),
             defaults: self.binder.defaults(table)?,
             overriding: None,
             conflict: Conflict::Fail,
@@ -728,59 +740,8 @@ pub(super) fn generated_always(message: String, column: &ColumnDefinition) -> Er
     Error::input(sqlstate::GENERATED_ALWAYS, message).with_detail(detail)
 }
 
-/// The default of an identity column. Every role that may insert rows may draw its numbers.
-fn drawn_for_all(mut default: Expr) -> Expr {
-    expr::replace(&mut default, &mut |part| match part {
-        Expr::Call { function: Function::NextNumber, arguments } => {
-            Some(Expr::Call { function: Function::OwnNumber, arguments: arguments.clone() })
-        }
-        _ => None,
-    });
-    default
-}
-
 /// DEFAULT in place of a value.
 pub(crate) fn is_default(expr: &ast::Expr) -> bool {
     matches!(expr, ast::Expr::Identifier(ident)
         if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
-}
-
-impl Binder<'_> {
-    /// The text of a column's default: its own, or that of its domain.
-    fn default_of(&self, column: &ColumnDefinition) -> Result<Option<String>> {
-        match column.domain {
-            Some(id) if column.default.is_none() && column.generation.is_none() => {
-                let stored = self.domain(id)?;
-                Ok(stored.definition.domain().and_then(|domain| domain.default.clone()))
-            }
-            _ => Ok(column.default.clone()),
-        }
-    }
-
-    /// The value of each column of a table if none is given.
-    pub(crate) fn defaults(&mut self, table: &Arc<Table>) -> Result<Vec<Expr>> {
-        let definition = table.definition();
-        let scope = std::mem::take(&mut self.scope);
-        let mut defaults = Vec::with_capacity(definition.columns.len());
-        for column in &definition.columns {
-            let Some(text) = self.default_of(column)? else {
-                defaults.push(Expr::Const(Value::Null));
-                continue;
-            };
-            let parsed = parse_expression(&text)?;
-            let bound = self.of_kept(|binder| binder.expression(&parsed))?;
-            let is_fitting = matches!(bound.class, Class::Typed(_) | Class::Literal(_) | Class::Null);
-            let coerced = self.try_coerce(bound, column.sql_type, Context::Assignment)?;
-            match coerced {
-                Some(expr) if is_fitting && column.identity.is_some() => defaults.push(drawn_for_all(expr)),
-                Some(expr) if is_fitting => defaults.push(expr),
-                _ => {
-                    let message = format!("the default of column \"{}\" has the wrong type", column.name);
-                    return self.fail(sqlstate::DATATYPE_MISMATCH, message, Place::Unknown);
-                }
-            }
-        }
-        self.scope = scope;
-        Ok(defaults)
-    }
 }

@@ -136,6 +136,16 @@ impl Compiler<'_> {
 
     /// The loop over one relation.
     pub(super) fn level(&mut self, level: &Level, end: Label, inner: &mut Body<'_>) -> Result<()> {
+        if let (Some(into), Source::Table { row, .. }) = (level.key_into, &level.source) {
+            return self.counted_level(level, end, &mut |compiler, next| {
+                compiler.code.push(Instruction::RowKey { row: *row, into });
+                inner(compiler, next)
+            });
+        }
+        self.counted_level(level, end, inner)
+    }
+
+    fn counted_level(&mut self, level: &Level, end: Label, inner: &mut Body<'_>) -> Result<()> {
         if self.purpose != Purpose::Analyze {
             return self.plain_level(level, end, inner);
         }
@@ -163,7 +173,7 @@ impl Compiler<'_> {
                 let (row, mut intent) = (*row, level.intent);
                 let table = self.code.table(table)?;
                 // No choice is left. (Under a lock on the key alone the row must not be read.)
-                let is_point = matches!(level.choice.access, Access::Point { .. });
+                let is_point = matches!(level.choice.access, Access::Point { .. } | Access::Stored { .. });
                 let is_chosen =
                     level.is_kept && intent.sight == Sight::Chosen && intent.strength != Strength::KeyRead;
                 if is_chosen && is_point && level.choice.filter.is_empty() {
@@ -173,6 +183,12 @@ impl Compiler<'_> {
                     Access::Point { key } => {
                         let key = key.clone();
                         self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: end });
+                        self.choose(level, (table, row, intent), None, end)?;
+                        inner(self, end)
+                    }
+                    Access::Stored { key, .. } => {
+                        let key = key.clone();
+                        self.code.push(Instruction::ReadKey { table, key, row, intent, absent: end });
                         self.choose(level, (table, row, intent), None, end)?;
                         inner(self, end)
                     }

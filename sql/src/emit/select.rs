@@ -75,10 +75,33 @@ impl Compiler<'_> {
         if let (SetExpr::Values(values), None) = (query.body.as_ref(), clause_around(query)) {
             return self.values_query(values);
         }
-        let bound = self.bind_query(query)?;
+        let mut bound = self.bind_query(query)?;
+        if self.keeps_row_keys {
+            self.add_row_keys(&mut bound)?;
+        }
         let columns = self.result_columns(&bound.outputs);
         let run = self.select_run(bound)?;
         Ok(CompiledQuery { run, columns: Some(columns) })
+    }
+
+    /// Adds a column with the keys under which the rows are stored, if they are the rows of one table.
+    fn add_row_keys(&mut self, bound: &mut BoundSelect) -> Result<()> {
+        let are_rows =
+            bound.is_plain() && bound.sets.is_empty() && matches!(bound.distinct, BoundDistinct::No);
+        let [Step::Loop(level)] = bound.steps.as_mut_slice() else { return Ok(()) };
+        if !are_rows || !matches!(level.source, Source::Table { .. }) {
+            return Ok(());
+        }
+        let into = self.binder.new_register()?;
+        level.key_into = Some(into);
+        bound.outputs.push(OutputColumn {
+            name: String::new(),
+            expr: Expr::Register(into),
+            sql_type: SqlType::Bytea,
+            place: Place::Unknown,
+            column_places: (0, 0),
+        });
+        Ok(())
     }
 
     /// Binds and plans a query that is one SELECT.
@@ -116,7 +139,8 @@ impl Compiler<'_> {
     /// Compiles a planned SELECT whose rows are the result.
     pub(crate) fn select_run(&mut self, mut bound: BoundSelect) -> Result<super::run_plan::RunPlan> {
         let is_plain = bound.is_plain() && matches!(bound.distinct, BoundDistinct::No);
-        if is_plain && (bound.order.is_empty() || use_scan_order(&mut bound)) {
+        // Rows with ties are compared where they are sorted.
+        if is_plain && !bound.limits.with_ties && (bound.order.is_empty() || use_scan_order(&mut bound)) {
             return self.direct_select(bound);
         }
         if bound.skips_in_order() {
@@ -288,6 +312,7 @@ fn early_stop(bound: &BoundQuery) -> Option<EarlyStop> {
         && bound.group.is_none()
         && bound.having.is_none()
         && bound.windowing.is_empty()
+        && !bound.limits.with_ties
         && matches!(bound.distinct, BoundDistinct::No);
     let limit = bound.limits.limit.as_ref().filter(|_| is_plain)?;
     let limit = match limit {

@@ -100,7 +100,8 @@ impl Compiler<'_> {
                 })?;
             }
         } else {
-            let sorting = Sorting { distinct, chars: answer.chars(), sort, limit, offset, width };
+            let with_ties = bound.limits.with_ties;
+            let sorting = Sorting { distinct, chars: answer.chars(), sort, limit, offset, with_ties, width };
             let spool = self.through(Arc::new(sorting), None, &mut |compiler| {
                 let feed = &mut |compiler: &mut Compiler<'_>, values, _| compiler.emit(values);
                 compiler.computed_rows(&bound, &keys, std::mem::take(&mut answer.exprs), feed)

@@ -46,6 +46,8 @@ pub(super) struct Sorter {
     keys: Arc<[SortKey]>,
     /// Only this many of the first rows are wanted.
     wanted: Option<usize>,
+    /// And those that are equal to the last of them in all keys.
+    keeps_ties: bool,
     /// Of rows that are equal in all keys, and so in everything, only the first is wanted.
     is_distinct: bool,
     /// When this many rows are held, the unwanted ones are searched for.
@@ -67,7 +69,7 @@ pub(super) enum Sorted {
 impl Sorter {
     pub(super) fn new(
         keys: Arc<[SortKey]>,
-        wanted: Option<usize>,
+        (wanted, keeps_ties): (Option<usize>, bool),
         is_distinct: bool,
         work: WorkMemory,
     ) -> Sorter {
@@ -76,7 +78,8 @@ impl Sorter {
             None if is_distinct => RUN_ROWS,
             None => usize::MAX,
         };
-        Sorter { keys, wanted, is_distinct, next_look, rows: Vec::new(), held: 0, work, runs: None }
+        let (rows, held, runs) = (Vec::new(), 0, None);
+        Sorter { keys, wanted, keeps_ties, is_distinct, next_look, rows, held, work, runs }
     }
 
     pub(super) fn push(&mut self, row: Row) -> Result<()> {
@@ -97,7 +100,10 @@ impl Sorter {
             self.rows.dedup_by(|later, first| compare_rows(first, later, keys).is_eq());
         }
         if let Some(wanted) = self.wanted {
-            self.rows.truncate(wanted);
+            let last = wanted.checked_sub(1).and_then(|last| self.rows.get(last)).filter(|_| self.keeps_ties);
+            let is_tie = |row: &&Row| last.is_some_and(|last| compare_rows(last, row, &self.keys).is_eq());
+            let ties = self.rows.iter().skip(wanted).take_while(is_tie).count();
+            self.rows.truncate(wanted.saturating_add(ties));
         }
         Ok(())
     }
@@ -105,7 +111,7 @@ impl Sorter {
     fn forget_unwanted(&mut self) -> Result<()> {
         self.sort()?;
         self.held = self.rows.iter().map(|row| held_bytes(row)).sum();
-        if self.wanted.is_none() {
+        if self.wanted.is_none() || self.keeps_ties {
             // If few rows are dropped, this is done rarely.
             self.next_look = self.rows.len().saturating_mul(LOOKING_FACTOR).max(RUN_ROWS);
         }

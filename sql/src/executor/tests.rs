@@ -57,13 +57,17 @@ fn answers_do_not_depend_on_memory() {
     let sorts = [vec![], vec![key(0, false)], vec![key(0, true), key(1, false)]];
     for distinct in &distincts {
         for sort in &sorts {
-            for limit in [Value::Null, Value::BigInt(0), Value::BigInt(7), Value::BigInt(2000)] {
+            let plain = [Value::Null, Value::BigInt(0), Value::BigInt(7), Value::BigInt(2000)]
+                .map(|limit| (limit, false));
+            let with_ties = [Value::BigInt(7), Value::BigInt(2000)].map(|limit| (limit, true));
+            for (limit, with_ties) in plain.into_iter().chain(with_ties) {
                 let sorting = Sorting {
                     distinct: distinct.clone(),
                     chars: Vec::new(),
                     sort: sort.clone(),
                     limit: Some(0),
                     offset: Some(1),
+                    with_ties,
                     width: 3,
                 };
                 let sorting = Arc::new(sorting);
@@ -123,6 +127,7 @@ fn neighbours_are_told_apart_as_by_a_table() {
                     sort,
                     limit: limit_at,
                     offset,
+                    with_ties: false,
                     width: 2,
                 });
                 let registers = [limit.clone(), Value::BigInt(3)];

@@ -71,7 +71,7 @@ impl Stage for WindowStage {
         let work = environment.work_memory.clone();
         let keys = self.passes.first().map(|pass| pass.sort.clone()).unwrap_or_default();
         Box::new(WindowRun {
-            sorter: Sorter::new(keys.into(), None, false, work.clone()),
+            sorter: Sorter::new(keys.into(), (None, false), false, work.clone()),
             offsets: offsets.collect(),
             time_zone: environment.time_zone.clone(),
             work,
@@ -100,7 +100,7 @@ impl StageRun for WindowRun {
             chained += 1;
             if number > 0 && (!sort.is_empty() || chained > LONGEST_CHAIN) {
                 chained = 1;
-                let mut sorter = Sorter::new(sort.clone().into(), None, false, work.clone());
+                let mut sorter = Sorter::new(sort.clone().into(), (None, false), false, work.clone());
                 rows.try_for_each(|row| sorter.push(row?))?;
                 let sorted = sorter.finish()?;
                 is_spilled = matches!(sorted, Sorted::Spilled(..));

@@ -37,6 +37,12 @@ pub(crate) enum Access {
     Point {
         key: Vec<Expr>,
     },
+    /// The row that is stored under a key, as `Instruction::RowKey` gives it.
+    Stored {
+        key: Expr,
+        /// The cursor that stands on it.
+        cursor: String,
+    },
     /// Key by key of an index: `before` holds the columns before the last one, which takes each of `items` in
     /// turn.
     PointList {
@@ -64,7 +70,7 @@ impl Access {
     /// The index that it uses.
     pub(crate) fn index(&self) -> IndexNumber {
         match self {
-            Access::Point { .. } => None,
+            Access::Point { .. } | Access::Stored { .. } => None,
             Access::PointList { index, .. } | Access::PointArray { index, .. } => *index,
             Access::Scan { range, .. } => range.index,
             Access::Kept(_) => None,
@@ -121,7 +127,7 @@ impl Choice {
     pub(crate) fn rank(&self) -> u8 {
         match &self.access {
             _ if self.is_single => 0,
-            Access::Point { .. } => 0,
+            Access::Point { .. } | Access::Stored { .. } => 0,
             Access::PointList { .. } | Access::PointArray { .. } => 1,
             Access::Scan { .. } if !self.equal_columns.is_empty() => 2,
             Access::Scan { .. } if !self.steering.is_empty() => 3,

@@ -6,7 +6,7 @@
 //! outer join is a step whose inner loops run for every row of the steps before it. Where they find nothing,
 //! the steps after it see a row of NULLs instead.
 
-use hyades_engine::procedure::ir::{Expr, Intent};
+use hyades_engine::procedure::ir::{Expr, Intent, Register};
 
 use super::access::{Access, Choice, Kept};
 use crate::bind::tree::Source;
@@ -29,6 +29,8 @@ pub(crate) struct Level {
     /// Whether the rows that pass are locked, and a scan that skips locked rows keeps their locks. Otherwise
     /// they are locked later.
     pub(crate) is_kept: bool,
+    /// Gets the key under which each row is stored.
+    pub(crate) key_into: Option<Register>,
     /// `table` or `table alias`, for EXPLAIN.
     pub(crate) label: String,
 }

@@ -82,7 +82,7 @@ fn single(item: Item, conditions: Vec<Expr>) -> (Vec<Step>, Vec<Expr>) {
 
 fn level(item: Item, choice: Choice) -> Level {
     let Item { source, intent, label, .. } = item;
-    Level { source, choice, intent, is_kept: true, label }
+    Level { source, choice, intent, is_kept: true, key_into: None, label }
 }
 
 /// A loop that no condition steers.

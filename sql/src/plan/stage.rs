@@ -34,6 +34,8 @@ pub(crate) struct Sorting {
     /// Registers that hold non-negative row counts. NULL means no limit.
     pub(crate) limit: Option<Register>,
     pub(crate) offset: Option<Register>,
+    /// Rows that are equal to the last one in all keys are output, too.
+    pub(crate) with_ties: bool,
     /// How many of the values are output. The others serve only for sorting.
     pub(crate) width: usize,
 }

@@ -7,6 +7,7 @@ use hyades_engine::procedure::frame::{Message, RowSink};
 use hyades_engine::procedure::ir::{Expr, Replayability};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::text::DateStyles;
 use hyades_types::value::Value;
 
 use super::run::check_parameters;
@@ -67,9 +68,11 @@ impl Session {
         }
         if self.is_alone() {
             let arguments = &frame.registers[..call.arguments.len()];
-            // A replay formats floats with the default digits.
-            let logging = match self.view.settings.float_digits() {
-                1.. => self.view.settings.logging(),
+            // A replay formats floats with the default digits, and reads and writes dates in the default
+            // styles.
+            let settings = &self.view.settings;
+            let logging = match (settings.float_digits(), settings.styles() == DateStyles::default()) {
+                (1.., true) => settings.logging(),
                 _ => Logging::Data,
             };
             self.view.worker.begin_call(

@@ -169,7 +169,8 @@ impl Session {
         }
         if self.view.settings.take_compiles_differently() {
             self.view.environment.time_zone = self.view.settings.time_zone().clone();
-            // Literals of timestamptz were read in the old time zone, and names looked up in the old path.
+            self.view.environment.styles = self.view.settings.styles();
+            // Literals of dates were read by the old settings, and names looked up in the old path.
             self.cache.clear();
             self.refresh_path();
         }

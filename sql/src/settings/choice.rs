@@ -37,7 +37,11 @@ pub(super) fn choice(definition: &Definition, choices: &[&str], value: &str) -> 
         }
     }
     let told: Vec<&str> = choices.iter().copied().filter(|choice| !choice.starts_with('~')).collect();
-    Err(invalid(definition, value).with_hint(format!("Available values: {}.", told.join(", "))))
+    // PostgreSQL shows the name as it was written, which is in lower case without quotes.
+    let name = definition.name.to_ascii_lowercase();
+    let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
+    Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
+        .with_hint(format!("Available values: {}.", told.join(", "))))
 }
 
 /// Values that PostgreSQL has and that would have an effect there but not here are refused as not
@@ -88,23 +92,4 @@ pub(super) fn encoding(definition: &Definition, value: &str) -> Result<String> {
         "sqlascii" => Ok("SQL_ASCII".to_owned()),
         _ => Err(invalid(definition, value).with_detail("Only UTF8 is supported.")),
     }
-}
-
-/// Dates are written in ISO form, and `1/2/2024` is the second of January. Other styles are refused.
-pub(super) fn date_style(definition: &Definition, value: &str) -> Result<String> {
-    for part in value.split(',') {
-        match part.trim().to_ascii_lowercase().as_str() {
-            "iso" | "default" | "mdy" | "us" | "noneuro" | "noneuropean" => {}
-            "dmy" | "euro" | "european" | "ymd" | "sql" | "postgres" | "german" => {
-                let message = format!("DateStyle \"{}\" is not supported yet", part.trim());
-                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                    .with_hint("Use \"ISO, MDY\", and write dates as 2024-12-31."));
-            }
-            _ => {
-                let detail = format!("Unrecognized key word: \"{}\".", part.trim().to_ascii_lowercase());
-                return Err(invalid(definition, value).with_detail(detail));
-            }
-        }
-    }
-    Ok("ISO, MDY".to_owned())
 }

@@ -1,8 +1,9 @@
 //! Values of the setting TimeZone: a name, POSIX rules, or hours or an interval east of Greenwich.
 
+use hyades_types::datetime;
 use hyades_types::error::{Error, sqlstate};
 use hyades_types::interval::IntervalModifier;
-use hyades_types::{datetime, text};
+use hyades_types::text::{self, IntervalForm};
 use jiff::tz::TimeZone;
 
 /// POSIX rules allow no larger offset.
@@ -74,7 +75,8 @@ fn of_hours(value: &str, hours: f64) -> Result<(TimeZone, String), Refusal> {
 }
 
 fn of_interval(value: &str, text: &str) -> Result<(TimeZone, String), Refusal> {
-    let interval = datetime::parse_interval(text, IntervalModifier::NONE).map_err(Refusal::Other)?;
+    let interval = datetime::parse_interval(text, IntervalModifier::NONE, IntervalForm::default())
+        .map_err(Refusal::Other)?;
     if interval.months != 0 {
         return Err(Refusal::Field("months"));
     }

@@ -1,18 +1,22 @@
-//! The parts of ALTER TABLE that sqlparser cannot read: ALTER COLUMN for identity columns, and ALTER
-//! CONSTRAINT.
+//! The parts of ALTER TABLE that sqlparser cannot read: ALTER COLUMN for identity columns, ALTER CONSTRAINT,
+//! and the collation of a new type.
 //!
-//! Both are replaced by SET DEFAULT with a value that no statement can contain. This value gives the byte
-//! of the text at which the original clause begins, and the clause is read there when the action is
-//! compiled.
+//! The first two are replaced by SET DEFAULT with a value that no statement can contain. This value gives
+//! the byte of the text at which the original clause begins, and the clause is read there when the action is
+//! compiled. `TYPE type COLLATE name USING value` is passed to sqlparser as USING, under the name of COLLATE:
+//! it then expects an operand, and the dialect reads the name and the value there.
 
 use hyades_types::definition::{Deferral, Identity};
 use hyades_types::error::{Error, Result, sqlstate};
-use sqlparser::ast::{Expr, Ident, Value};
+use sqlparser::ast::helpers::attached_token::AttachedToken;
+use sqlparser::ast::{Expr, Ident, ObjectName, Value};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::lexer::{TokenKind, character_position};
 use super::parsed::SequenceOptions;
-use super::places::byte_offset;
+use super::places::{byte_offset, is_keyword};
 use super::sequence_syntax::{is_option, is_word, next, option, put};
 use super::tokens::Tokens;
 
@@ -151,13 +155,73 @@ pub(crate) fn constraint_position(sql: &str, index: &Ident, is_named: bool) -> O
     found
 }
 
+/// The text of the USING that stands for COLLATE, and the mark of what follows it.
+const COLLATE: &str = "\0collate";
+
+/// Marks the COLLATE of each `ALTER column TYPE type COLLATE name`.
+fn mark_collations(tokens: &mut [TokenWithSpan]) {
+    let (mut is_in_type, mut depth) = (false, 0_usize);
+    for token in tokens {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            Token::Comma if depth == 0 => is_in_type = false,
+            _ if is_keyword(token, &[Keyword::TYPE]) => is_in_type = true,
+            // After them there are expressions.
+            _ if is_keyword(token, &[Keyword::USING, Keyword::DEFAULT, Keyword::CHECK]) => is_in_type = false,
+            _ => {}
+        }
+        if is_in_type
+            && is_keyword(token, &[Keyword::COLLATE])
+            && let Token::Word(word) = &mut token.token
+        {
+            (word.keyword, word.value) = (Keyword::USING, COLLATE.to_owned());
+            is_in_type = false;
+        }
+    }
+}
+
+/// `name [USING value]` after such a COLLATE. `None`, with nothing consumed, if the parser is not there.
+pub(super) fn parse_collation(parser: &mut Parser<'_>) -> Option<std::result::Result<Expr, ParserError>> {
+    let before = parser.index().checked_sub(1)?;
+    match &parser.token_at(before).token {
+        Token::Word(word) if word.value == COLLATE && word.quote_style.is_none() => {}
+        _ => return None,
+    }
+    Some(parser.parse_object_name(false).and_then(|collation| {
+        let value = match parser.parse_keyword(Keyword::USING) {
+            true => parser.parse_expr()?,
+            false => match parser.peek_token_ref() {
+                next if matches!(next.token, Token::Comma | Token::SemiColon | Token::EOF) => {
+                    Expr::Wildcard(AttachedToken::empty())
+                }
+                other => return parser.expected_ref("USING or the end of the action", other),
+            },
+        };
+        let value = Box::new(Expr::Collate { expr: Box::new(value), collation });
+        Ok(Expr::Prefixed { prefix: Ident::new(COLLATE), value })
+    }))
+}
+
+/// The collation and the value in what follows the new type of a column.
+pub(crate) fn collation(using: &Expr) -> (Option<&ObjectName>, Option<&Expr>) {
+    let Expr::Prefixed { prefix, value } = using else { return (None, Some(using)) };
+    match value.as_ref() {
+        Expr::Collate { expr, collation } if prefix.value == COLLATE => {
+            (Some(collation), Some(expr.as_ref()).filter(|expr| !matches!(expr, Expr::Wildcard(_))))
+        }
+        _ => (None, Some(using)),
+    }
+}
+
 /// Rewrites what sqlparser cannot read; see the module head.
-pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+pub(super) fn pack(sql: &str, mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut words = tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_)));
     let is_alter = words.next().is_some_and(|token| is_word(token, "alter"));
     if !is_alter || !words.next().is_some_and(|token| is_word(token, "table")) {
         return tokens;
     }
+    mark_collations(&mut tokens);
     let mut packed: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     let mut rest = tokens.as_slice();
     while let [first, after @ ..] = rest {

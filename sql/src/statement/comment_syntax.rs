@@ -76,9 +76,7 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
             let name = tokens.qualified_name()?;
             (Commented::Routine { kind, arguments: signature(&mut tokens)? }, name)
         }
-        Commented::Extension => {
-            (Commented::Extension, QualifiedName { schema: None, name: tokens.identifier()? })
-        }
+        Commented::Extension => (Commented::Extension, QualifiedName::new(None, tokens.identifier()?)),
         other => (other, tokens.qualified_name()?),
     };
     tokens.expect("is")?;
@@ -89,16 +87,14 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
     Ok(Statement::Comment(Box::new(Comment { on, name, text })))
 }
 
-/// `table.column` or `schema.table.column`.
+/// `table.column`, `schema.table.column`, or the same after a database.
 fn column(
     tokens: &mut Tokens<'_>,
 ) -> Result<(Commented<Vec<super::parsed::WrittenParameter>>, QualifiedName)> {
-    let first = tokens.qualified_name()?;
-    if !tokens.accept_symbol(".") {
-        let Some(table) = first.schema else {
-            return Err(Error::input(sqlstate::SYNTAX_ERROR, "column name must be qualified"));
-        };
-        return Ok((Commented::Column(first.name), QualifiedName { schema: None, name: table }));
+    let start = tokens.peek().start;
+    let mut parts = tokens.dotted()?;
+    match parts.pop() {
+        Some(column) if !parts.is_empty() => Ok((Commented::Column(column), tokens.qualified(parts, start)?)),
+        _ => Err(Error::input(sqlstate::SYNTAX_ERROR, "column name must be qualified")),
     }
-    Ok((Commented::Column(tokens.label()?), first))
 }

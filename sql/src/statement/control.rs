@@ -8,6 +8,7 @@ use hyades_engine::db::TableLock;
 use hyades_types::datetime;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::{IntervalFields, IntervalModifier};
+use hyades_types::text::IntervalForm;
 
 use super::cursor_syntax;
 use super::lexer::{Token, TokenKind, character_position, identifier_value, string_value};
@@ -423,7 +424,11 @@ fn interval_value(tokens: &mut Tokens<'_>) -> Result<SetValue> {
     } else {
         None
     };
-    let interval = datetime::parse_interval(&text, IntervalModifier { fields, precision: None })?;
+    let interval = datetime::parse_interval(
+        &text,
+        IntervalModifier { fields, precision: None },
+        IntervalForm::default(),
+    )?;
     let mut shown = Vec::new();
     datetime::write_interval(interval, &mut shown);
     Ok(SetValue::Text(format!("INTERVAL '{}'", String::from_utf8_lossy(&shown))))

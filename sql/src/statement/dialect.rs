@@ -13,6 +13,7 @@
 //!   parentheses can also be VALUES or TABLE, and it can continue after a query in parentheses of its own:
 //!   `((SELECT 1) UNION SELECT 2)`.
 //! * `?` is an operator of jsonb, not a parameter.
+//! * `USING operator` after a key of ORDER BY, and FETCH FIRST, are read here (`sort_operator`, `query_end`).
 //! * BETWEEN SYMMETRIC is a BETWEEN whose first bound is marked.
 //! * LIKE ANY and LIKE ALL work like ANY and ALL with other operators.
 //! * GROUPING SETS may be nested in GROUPING SETS.
@@ -28,14 +29,19 @@ use std::cell::{Cell, RefCell};
 use hyades_types::error::Error;
 use hyades_types::guest;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
-use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident, Interval, Statement};
+use sqlparser::ast::{
+    BinaryOperator, ColumnOption, Expr, Ident, Interval, KeyOrIndexDisplay, NullsDistinctOption, Statement,
+    UniqueConstraint,
+};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::alteration_syntax::parse_collation;
 use super::names::is_reserved;
 use super::nested_parentheses::{CONTINUING_WORDS, NestedParentheses};
+use super::{query_end, sort_operator};
 
 /// See the module head.
 #[derive(Debug, Default)]
@@ -45,6 +51,8 @@ pub(super) struct HyadesDialect {
     /// Whether a JOIN after JOIN belongs to its right side: `a JOIN b JOIN c ON ... ON ...`.
     nests_joins: Cell<bool>,
     nested: RefCell<NestedParentheses>,
+    /// Whether `USING operator` was met.
+    has_sort_operators: Cell<bool>,
 }
 
 impl HyadesDialect {
@@ -54,6 +62,11 @@ impl HyadesDialect {
         let is_natural = |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::NATURAL);
         self.nests_joins.set(!tokens.iter().any(is_natural));
         *self.nested.borrow_mut() = NestedParentheses::among(tokens);
+    }
+
+    /// Whether a key of ORDER BY has an operator.
+    pub(super) fn has_sort_operators(&self) -> bool {
+        self.has_sort_operators.get()
     }
 
     /// The error with which the parser was stopped, if it was. The parser's own error is then meaningless.
@@ -136,6 +149,32 @@ fn unknown_prefix(parser: &mut Parser<'_>, operator: String) -> Result<Expr, Par
     let span = parser.next_token().span;
     let value = parser.parse_subexpr(BASE.prec_value(Precedence::PgOther))?;
     Ok(Expr::Prefixed { prefix: Ident::with_span(span, operator), value: Box::new(value) })
+}
+
+/// `UNIQUE NULLS [NOT] DISTINCT` of a column, which sqlparser knows only for tables. Returns `None` and
+/// consumes nothing if it is something else.
+fn unique_nulls(parser: &mut Parser<'_>) -> Option<Result<ColumnOption, ParserError>> {
+    if !parser.parse_keywords(&[Keyword::UNIQUE, Keyword::NULLS]) {
+        return None;
+    }
+    let nulls_distinct = match parser.parse_keyword(Keyword::NOT) {
+        true => NullsDistinctOption::NotDistinct,
+        false => NullsDistinctOption::Distinct,
+    };
+    let parsed = parser.expect_keyword_is(Keyword::DISTINCT);
+    Some(parsed.and_then(|()| {
+        let unique = UniqueConstraint {
+            name: None,
+            index_name: None,
+            index_type_display: KeyOrIndexDisplay::None,
+            index_type: None,
+            columns: Vec::new(),
+            index_options: Vec::new(),
+            characteristics: parser.parse_constraint_characteristics()?,
+            nulls_distinct,
+        };
+        Ok(ColumnOption::Unique(unique))
+    }))
 }
 
 fn is_question(token: &Token) -> bool {
@@ -310,12 +349,18 @@ impl Dialect for HyadesDialect {
         if is_question(&parser.peek_token_ref().token) {
             return Some(Ok(BASE.prec_value(Precedence::PgOther)));
         }
+        if sort_operator::is_next(parser) {
+            return Some(Ok(sort_operator::PRECEDENCE));
+        }
         BASE.get_next_precedence(parser)
     }
 
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         if is_unseen_query(parser, &self.nested.borrow()) {
             return Some(parser.parse_query().map(Expr::Subquery));
+        }
+        if let Some(marked) = query_end::fetched(parser).or_else(|| parse_collation(parser)) {
+            return Some(marked);
         }
         if parser.parse_keywords(&[Keyword::GROUPING, Keyword::SETS]) {
             return Some(grouping_sets(parser));
@@ -378,6 +423,10 @@ impl Dialect for HyadesDialect {
         if is_question(&parser.peek_token_ref().token) {
             return Some(existence(parser, operand, precedence));
         }
+        if sort_operator::is_next(parser) {
+            self.has_sort_operators.set(true);
+            return Some(sort_operator::parse(parser, operand));
+        }
         // sqlparser recognizes it only directly after an operand, not after `::type`.
         if parser.parse_keyword(Keyword::COLLATE) {
             let collated = parser
@@ -424,7 +473,10 @@ impl Dialect for HyadesDialect {
             Token::Word(word) => word.quote_style.is_none() && COLUMN_OPTIONS.contains(&word.keyword),
             _ => false,
         };
-        Ok(if is_known { None } else { Some(Ok(None)) })
+        Ok(match is_known {
+            true => unique_nulls(parser).map(|option| option.map(Some)),
+            false => Some(Ok(None)),
+        })
     }
 
     fn prec_value(&self, precedence: Precedence) -> u8 {

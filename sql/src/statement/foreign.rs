@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{
-    AlterTable, AlterTableOperation, ColumnDef, ColumnOption, CreateTable, Cte, Delete, Expr, Fetch,
+    AlterTable, AlterTableOperation, ColumnDef, ColumnOption, CreateTable, Cte, Delete, Expr,
     ForeignKeyConstraint, FromTable, Function, FunctionArgumentClause, FunctionArgumentList,
     FunctionArguments, HiveDistributionStyle, IndexColumn, Insert, Join, JoinConstraint, JoinOperator,
     KeyOrIndexDisplay, LimitClause, NamedWindowDefinition, NamedWindowExpr, OnInsert, OrderBy, OrderByExpr,
@@ -19,8 +19,11 @@ use sqlparser::ast::{
     WindowType, With,
 };
 use sqlparser::ast::{CastKind, CreateTableLikeKind, CreateTableOptions, ExtractSyntax, SqlOption};
+use sqlparser::tokenizer::Location;
 
 use super::lexer::{Lexer, TokenKind, syntax_error};
+use super::places::byte_offset;
+use super::{query_end, sort_operator};
 
 /// Refuses clauses of other databases. See the module head.
 pub(super) fn refuse(sql: &str, parsed: &impl Visit) -> Result<()> {
@@ -100,6 +103,14 @@ impl Foreign<'_> {
         Error::input(sqlstate::SYNTAX_ERROR, format!("syntax error at or near \"{last}\""))
     }
 
+    /// The syntax error at the token that begins here.
+    fn error_from(&self, place: Location) -> Error {
+        match Lexer::starting_at(self.sql, byte_offset(self.sql, place)).next() {
+            Ok(token) => syntax_error(self.sql, &token),
+            Err(error) => error,
+        }
+    }
+
     fn refused(&self, words: &str) -> Checked {
         ControlFlow::Break(self.error_at(words))
     }
@@ -130,6 +141,18 @@ impl Foreign<'_> {
                 })
             }
         }
+    }
+
+    /// What FETCH FIRST ... WITH TIES cannot be combined with.
+    fn ties(query: &Query) -> Checked {
+        let message = match query_end::has_ties(query) {
+            true if query.order_by.is_none() => "WITH TIES cannot be specified without ORDER BY clause",
+            true if query.locks.iter().any(query_end::skips) => {
+                "SKIP LOCKED and WITH TIES options cannot be used together"
+            }
+            _ => return PASSED,
+        };
+        ControlFlow::Break(Error::input(sqlstate::SYNTAX_ERROR, message))
     }
 
     fn body(&self, body: &SetExpr) -> Checked {
@@ -473,14 +496,12 @@ impl Visitor for Foreign<'_> {
     }
 
     fn pre_visit_query(&mut self, query: &Query) -> Checked {
-        only!(self, query, Query { with body order_by limit_clause fetch locks } {
-            for_clause "for _" settings "settings" format_clause "format" pipe_operators "|>"
+        only!(self, query, Query { with body order_by limit_clause locks } {
+            fetch "fetch _" for_clause "for _" settings "settings" format_clause "format" pipe_operators "|>"
         });
+        Self::ties(query)?;
         query.with.iter().try_for_each(|with| self.with(with))?;
         query.limit_clause.iter().try_for_each(|clause| self.limit(clause))?;
-        if let Some(fetch) = &query.fetch {
-            only!(self, fetch, Fetch { with_ties quantity } { percent "percent" });
-        }
         if let Some(order) = &query.order_by {
             only!(self, order, OrderBy { kind } { interpolate "interpolate" });
             match &order.kind {
@@ -599,7 +620,10 @@ impl Visitor for Foreign<'_> {
                 PASSED
             }
             // What binding does not know, it refuses.
-            _ => PASSED,
+            other => match sort_operator::misplaced(other) {
+                Some(using) => ControlFlow::Break(self.error_from(using.span.start)),
+                None => PASSED,
+            },
         }
     }
 }

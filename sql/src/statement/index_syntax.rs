@@ -137,7 +137,7 @@ fn key(tokens: &mut Tokens<'_>) -> Result<IndexKey> {
         tokens.parentheses()?;
         IndexedWritten::Expression(tokens.text_from(start))
     } else {
-        let QualifiedName { schema, name } = tokens.qualified_name()?;
+        let QualifiedName { schema, name, .. } = tokens.qualified_name()?;
         if tokens.peek().is_symbol("(") {
             tokens.parentheses()?;
             IndexedWritten::Expression(tokens.text_from(start))

@@ -20,11 +20,18 @@ use super::deep_text::Written;
 /// A possibly qualified name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QualifiedName {
+    /// Only the current database may be named (`super::written_names`).
+    pub(crate) database: Option<String>,
     pub(crate) schema: Option<String>,
     pub(crate) name: String,
 }
 
 impl QualifiedName {
+    /// A name in the current database.
+    pub(crate) fn new(schema: Option<String>, name: String) -> QualifiedName {
+        QualifiedName { database: None, schema, name }
+    }
+
     /// The name as it was written.
     pub(crate) fn shown(&self) -> String {
         match &self.schema {
@@ -440,7 +447,7 @@ pub(crate) struct SequenceOptions {
     pub(crate) cache: Option<i64>,
     pub(crate) cycles: Option<bool>,
     /// SEQUENCE NAME of an identity column.
-    pub(crate) name: Option<QualifiedName>,
+    pub(crate) name: Option<Box<QualifiedName>>,
     /// The parts of the name in OWNED BY.
     pub(crate) owner: Option<Vec<String>>,
 }

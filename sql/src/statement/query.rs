@@ -4,7 +4,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 use sqlparser::ast::{
     self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, SetExpr, Spanned,
-    Visit,
+    Visit, VisitMut,
 };
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
@@ -25,7 +25,9 @@ use super::operator_signs;
 use super::parsed::Statement;
 use super::places::byte_offset;
 use super::plain_words;
+use super::query_end;
 use super::reference_syntax;
+use super::sort_operator;
 use super::split::{check_memory, too_deep};
 use super::substring_syntax;
 use super::table_as_syntax;
@@ -136,7 +138,7 @@ pub(crate) fn parse_type(sql: &str) -> Result<ast::DataType> {
 /// The cost of tokenizing a character, as work of a guest.
 const UNITS_PER_CHARACTER: usize = 4;
 
-fn with_parser<T: Visit>(
+fn with_parser<T: Visit + VisitMut>(
     sql: &str,
     parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
 ) -> Result<T> {
@@ -157,7 +159,7 @@ fn with_parser<T: Visit>(
     let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));
     // The parser would skip them again with each lookahead.
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
-    let tokens = window_syntax::pack(sql, tokens)?;
+    let tokens = query_end::respell(window_syntax::pack(sql, tokens)?);
     if nested_parentheses::depth(&tokens) > RECURSION_LIMIT {
         return Err(too_deep());
     }
@@ -170,7 +172,12 @@ fn with_parser<T: Visit>(
     }
     let next = parser.peek_token();
     match outcome {
-        Ok(value) if next.token == Token::EOF => foreign::refuse(sql, &value).map(|()| value),
+        Ok(mut value) if next.token == Token::EOF => {
+            if dialect.has_sort_operators() {
+                sort_operator::settle(&mut value);
+            }
+            foreign::refuse(sql, &value).map(|()| value)
+        }
         Ok(_) => Err(error_at(sql, Some(next.span.start))),
         Err(ParserError::RecursionLimitExceeded) => Err(too_deep()),
         Err(ParserError::ParserError(message) | ParserError::TokenizerError(message)) => {
@@ -456,7 +463,12 @@ fn skip_type(lexer: &mut Lexer<'_>) {
 
 /// The position of the last word CAST before the operand that begins here.
 pub(crate) fn cast_position(sql: &str, operand_start: Location) -> Option<u32> {
-    let end = byte_offset(sql, operand_start);
+    word_before(sql, operand_start, "cast")
+}
+
+/// The position of the last occurrence of this word before a place.
+pub(crate) fn word_before(sql: &str, place: Location, word: &str) -> Option<u32> {
+    let end = byte_offset(sql, place);
     let mut lexer = Lexer::starting_at(sql, 0);
     let mut found = None;
     loop {
@@ -464,7 +476,7 @@ pub(crate) fn cast_position(sql: &str, operand_start: Location) -> Option<u32> {
         if token.start >= end || token.text.is_empty() {
             return found.map(|start| character_position(sql, start));
         }
-        if token.is_word("cast") {
+        if token.is_word(word) {
             found = Some(token.start);
         }
     }

@@ -63,7 +63,7 @@ pub(crate) fn anonymous_block(sql: &str) -> Result<Statement> {
     let mut block = CreateRoutine {
         or_replace: false,
         kind: RoutineKind::Procedure,
-        name: QualifiedName { schema: None, name: "inline_code_block".to_owned() },
+        name: QualifiedName::new(None, "inline_code_block".to_owned()),
         parameters: Vec::new(),
         returns: WrittenReturns::Unsaid,
         language: String::new(),

@@ -137,7 +137,7 @@ pub(super) fn option(
         "sequence" => {
             tokens.expect("name")?;
             let name = tokens.qualified_name()?;
-            put(&mut options.name, name)
+            put(&mut options.name, Box::new(name))
         }
         _ => return tokens.error(),
     })

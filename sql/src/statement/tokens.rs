@@ -9,6 +9,9 @@ use super::lexer::{
 use super::names::is_reserved;
 use super::parsed::QualifiedName;
 
+/// Those of `database.schema.name`.
+const MOST_PARTS: usize = 3;
+
 /// The cost of a token, as work of a guest.
 const UNITS_PER_TOKEN: u32 = 10;
 
@@ -131,12 +134,32 @@ impl<'a> Tokens<'a> {
     }
 
     pub(crate) fn qualified_name(&mut self) -> Result<QualifiedName> {
-        let first = self.identifier()?;
-        if self.accept_symbol(".") {
-            let name = self.label()?;
-            return Ok(QualifiedName { schema: Some(first), name });
+        let start = self.peek().start;
+        let parts = self.dotted()?;
+        self.qualified(parts, start)
+    }
+
+    /// A name in parts, with points between them.
+    pub(super) fn dotted(&mut self) -> Result<Vec<String>> {
+        let mut parts = vec![self.identifier()?];
+        while self.accept_symbol(".") {
+            parts.push(self.label()?);
         }
-        Ok(QualifiedName { schema: None, name: first })
+        Ok(parts)
+    }
+
+    /// The name that consists of these parts and begins at this byte.
+    pub(super) fn qualified(&self, mut parts: Vec<String>, start: usize) -> Result<QualifiedName> {
+        let (shown, number) = (parts.join("."), parts.len());
+        let (name, schema, database) = (parts.pop(), parts.pop(), parts.pop());
+        match name {
+            Some(name) if number <= MOST_PARTS => Ok(QualifiedName { database, schema, name }),
+            _ => {
+                let message = format!("improper qualified name (too many dotted names): {shown}");
+                Err(Error::input(sqlstate::SYNTAX_ERROR, message)
+                    .with_position(character_position(self.sql, start)))
+            }
+        }
     }
 
     /// IF EXISTS.

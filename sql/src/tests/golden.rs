@@ -67,6 +67,7 @@ pub(super) struct Answer {
     types: Vec<hyades_types::value::SqlType>,
     rows: usize,
     float_digits: i8,
+    styles: text::DateStyles,
     in_full: bool,
 }
 
@@ -82,7 +83,8 @@ impl Output for Answer {
                     return "NULL".to_owned();
                 }
                 let mut bytes = Vec::new();
-                let form = text::TextForm { time_zone: &zone, float_digits: self.float_digits };
+                let form =
+                    text::TextForm { time_zone: &zone, float_digits: self.float_digits, styles: self.styles };
                 text::write_as(value, *sql_type, form, &mut bytes);
                 String::from_utf8(bytes).expect("text is UTF-8")
             })
@@ -132,7 +134,8 @@ fn lifted(session: &mut Session, sql: &str, output: &mut dyn Output) -> Result<L
 }
 
 fn run_step(session: &mut Session, step: &Step, in_full: bool) -> Result<String, (String, Error)> {
-    let mut answer = Answer { float_digits: session.float_digits(), in_full, ..Answer::default() };
+    let (float_digits, styles) = (session.float_digits(), session.date_styles());
+    let mut answer = Answer { float_digits, styles, in_full, ..Answer::default() };
     let mut noticed = Answer::default();
     let prepared = lifted(session, &step.sql, &mut noticed);
     let noticed = noticed.text;

@@ -131,6 +131,7 @@ impl Viewpoint {
         BindContext {
             tables,
             time_zone: self.settings.time_zone(),
+            styles: self.settings.styles(),
             database: &self.environment.database,
             path: self.search_path(),
             shown_parameters: &[],

@@ -1,7 +1,7 @@
 //! Decodes the fields of a text into a date, a time of day and a zone.
 //!
 //! Fields are read from left to right. The meaning of a number depends on what has been found before it (the
-//! order is month, day, year, or ISO 8601's order after a year of three digits or more), and nothing may be
+//! order is that of `DateStyle`, or ISO 8601's after a year of three digits or more), and nothing may be
 //! found twice. The error for a text depends on where a problem is noticed: unreadable fields are of the
 //! wrong format; readable fields that are not a day of the calendar are out of range.
 //!
@@ -18,6 +18,7 @@ use super::{
     MICROSECONDS_PER_SECOND, civil_from_days, civil_from_timestamp, days_from_civil, month_days,
 };
 use crate::error::Error;
+use crate::text::DateOrder;
 
 /// The reason why a text is not a date or time; becomes an error where the whole text is available.
 pub(super) enum Problem {
@@ -92,6 +93,7 @@ pub(super) struct Decoder {
     offset: i32,
     zone: Option<Zone>,
     special: Option<Moment>,
+    order: DateOrder,
     /// Set for a time of day, in which numbers are not dates.
     is_time: bool,
     /// For a time of day: whether its text begins with a date.
@@ -169,12 +171,17 @@ pub(super) fn numeric_offset(text: &str) -> Decoded<i32> {
 pub(super) type Now<'a> = &'a dyn Fn(&str) -> Result<(i64, i32), Error>;
 
 impl Decoder {
+    /// A decoder for a date, or a date and a time.
+    pub(super) fn of_date(order: DateOrder) -> Decoder {
+        Decoder { order, ..Decoder::default() }
+    }
+
     /// A decoder for a time of day.
-    pub(super) fn of_time(fields: &Fields) -> Decoder {
+    pub(super) fn of_time(fields: &Fields, order: DateOrder) -> Decoder {
         let last = fields.len().checked_sub(1).and_then(|last| fields.look(last));
         let begins_with_date =
             fields.len() >= 2 && (last == Some(Look::Date) || fields.look(1) == Some(Look::Time));
-        Decoder { is_time: true, begins_with_date, ..Decoder::default() }
+        Decoder { order, is_time: true, begins_with_date, ..Decoder::default() }
     }
 
     /// The fields that numbers may regard as found: in a time of day, the whole date.
@@ -447,6 +454,7 @@ impl Decoder {
             return Err(Problem::Syntax);
         }
         let is_long = text.len() >= 3;
+        let begins_with_year = is_long || self.order == DateOrder::Ymd;
         if text.len() == 3 && known & found::DATE == found::YEAR && (1..=366).contains(&number) {
             self.day_of_year = number;
             return Ok(found::DAY_OF_YEAR | found::MONTH | found::DAY);
@@ -454,10 +462,11 @@ impl Decoder {
         const YEAR_AND_MONTH: u32 = found::YEAR | found::MONTH;
         const MONTH_AND_DAY: u32 = found::MONTH | found::DAY;
         let found = match known & found::DATE {
-            0 if is_long => found::YEAR,
+            0 if begins_with_year => found::YEAR,
+            0 if self.order == DateOrder::Dmy => found::DAY,
             0 => found::MONTH,
             found::YEAR => found::MONTH,
-            found::MONTH if has_month_name && is_long => found::YEAR,
+            found::MONTH if has_month_name && begins_with_year => found::YEAR,
             found::MONTH => found::DAY,
             YEAR_AND_MONTH if has_month_name && is_long && self.is_short_year => {
                 // The number taken for the year is the day.

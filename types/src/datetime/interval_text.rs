@@ -5,7 +5,8 @@
 //! in the format of ISO 8601 (`P1Y2M3DT4H5M6S`, `P0001-02-03T04:05:06`). Fractions of units larger than a
 //! second go to smaller ones, in floating point, with PostgreSQL's rounding.
 //!
-//! The output has PostgreSQL's style `postgres`: `1 year 2 mons 3 days 04:05:06.7`.
+//! The output has PostgreSQL's style `postgres`: `1 year 2 mons 3 days 04:05:06.7`. The other styles are in
+//! [`super::styled_text`].
 //!
 //! Reference: `DecodeInterval`, `DecodeISO8601Interval` and `EncodeInterval` of PostgreSQL 15's datetime.c.
 
@@ -17,6 +18,7 @@ use crate::error::{Error, Result, SqlState, sqlstate};
 use crate::interval::{
     DAYS_PER_MONTH, Interval, IntervalFields, IntervalModifier, MONTHS_PER_YEAR, out_of_range,
 };
+use crate::text::IntervalForm;
 use crate::text::pieces::{write_fraction, write_integer, write_padded};
 
 const INTERVAL_FIELD_OVERFLOW: SqlState = SqlState("22015");
@@ -32,8 +34,8 @@ enum Problem {
 type Decoded<T> = std::result::Result<T, Problem>;
 
 /// Reads an `interval`. The modifier gives the unit of a number without one, and the fields to keep.
-pub fn parse_interval(text: &str, modifier: IntervalModifier) -> Result<Interval> {
-    let decoded = match decode(text, modifier.fields) {
+pub fn parse_interval(text: &str, modifier: IntervalModifier, form: IntervalForm) -> Result<Interval> {
+    let decoded = match decode(text, modifier.fields, form) {
         Err(Problem::Syntax) => decode_iso(text),
         decoded => decoded,
     };
@@ -229,8 +231,13 @@ mod found {
     }
 }
 
-fn decode(text: &str, modifier: Option<IntervalFields>) -> Decoded<Sum> {
+fn decode(text: &str, modifier: Option<IntervalFields>, form: IntervalForm) -> Decoded<Sum> {
     let fields = Fields::of(text, INTERVAL_ROOM).ok_or(Problem::Syntax)?;
+    // The standard's sign is that of all fields, if no other field has one.
+    let is_negative = form == IntervalForm::SqlStandard
+        && fields.len() > 0
+        && fields.text(0).starts_with('-')
+        && (1..fields.len()).all(|index| !fields.text(index).starts_with(['-', '+']));
     let mut sum = Sum::default();
     let mut found_so_far = 0;
     let mut is_ago = false;
@@ -250,7 +257,10 @@ fn decode(text: &str, modifier: Option<IntervalFields>) -> Decoded<Sum> {
             }
             Some(Look::Offset | Look::Date | Look::Number) => {
                 let is_years_and_months = text.trim_start_matches('-').contains('-');
-                let number = number(text)?;
+                let mut number = number(text)?;
+                if is_negative && number.whole >= 0 {
+                    number = Number { whole: -number.whole, fraction: -number.fraction.abs() };
+                }
                 let of_modifier = || modifier.map_or("second", |fields| fields.smallest().name());
                 let own = if is_years_and_months { "month" } else { unit.unwrap_or_else(of_modifier) };
                 // The number before hours is days.
@@ -269,6 +279,9 @@ fn decode(text: &str, modifier: Option<IntervalFields>) -> Decoded<Sum> {
         };
         if found & found_so_far != 0 {
             return Err(Problem::Syntax);
+        }
+        if is_negative && found == found::TIME && sum.microseconds > 0 {
+            sum.microseconds = -sum.microseconds;
         }
         found_so_far |= found;
     }

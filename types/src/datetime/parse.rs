@@ -2,7 +2,7 @@
 //!
 //! Texts are read in two steps, as in PostgreSQL: a text is split into fields ([`super::fields`]), then each
 //! field is decoded from its form and the fields before it ([`super::decode`]). Numbers in ambiguous order
-//! are month, day, year.
+//! are in that of `DateStyle`.
 //!
 //! `now`, `today`, `yesterday` and `tomorrow` refer to the transaction's time. Without one they are refused.
 //!
@@ -60,7 +60,11 @@ fn decode(text: &str, type_name: &str, room: usize, reading: Reading<'_>) -> Res
     };
     let fields = Fields::of(text, room).ok_or(Problem::Syntax);
     let decoded = fields.and_then(|fields| {
-        let decoder = if type_name == TIME { Decoder::of_time(&fields) } else { Decoder::default() };
+        let order = reading.styles.order;
+        let decoder = match type_name {
+            TIME => Decoder::of_time(&fields, order),
+            _ => Decoder::of_date(order),
+        };
         decoder.decode(&fields, &now)
     });
     decoded.map_err(|problem| problem.into_error(type_name, text))

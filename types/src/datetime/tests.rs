@@ -6,9 +6,12 @@ use proptest::prelude::*;
 use super::{
     CivilDate, DATE_INFINITY, END_TIMESTAMP, FIRST_TIMESTAMP, MICROSECONDS_PER_HOUR, TIMESTAMP_INFINITY,
     add_interval, age, civil_from_days, date_to_timestamp, days_from_civil, difference, local_to_utc,
-    month_days, parse_interval, parse_timestamp, timestamp_to_date, utc_to_local, write_interval, zone,
+    month_days, parse_date, parse_interval, parse_timestamp, timestamp_to_date, utc_to_local, write_interval,
+    zone,
 };
+use super::{write_date_in, write_interval_in, write_timestamp_in};
 use crate::interval::{Interval, IntervalFields, IntervalModifier};
+use crate::text::{DateForm, DateOrder, DateStyles, IntervalForm, Reading};
 
 #[test]
 fn known_days() {
@@ -80,13 +83,55 @@ proptest! {
         let mut text = Vec::new();
         write_interval(interval, &mut text);
         let text = String::from_utf8(text).unwrap();
-        prop_assert_eq!(parse_interval(&text, IntervalModifier::NONE).unwrap(), interval, "{}", text);
+        let read = parse_interval(&text, IntervalModifier::NONE, IntervalForm::Postgres).unwrap();
+        prop_assert_eq!(read, interval, "{}", text);
+    }
+
+    #[test]
+    fn intervals_come_back_from_every_form(
+        months in -i32::MAX..i32::MAX,
+        days in -i32::MAX..i32::MAX,
+        time in -i64::MAX..i64::MAX,
+    ) {
+        let interval = Interval::new(months, days, time);
+        for form in [IntervalForm::Verbose, IntervalForm::SqlStandard, IntervalForm::Iso] {
+            let mut text = Vec::new();
+            write_interval_in(interval, form, &mut text);
+            let text = String::from_utf8(text).unwrap();
+            let read = parse_interval(&text, IntervalModifier::NONE, form).unwrap();
+            prop_assert_eq!(read, interval, "{}", text);
+        }
+    }
+
+    #[test]
+    fn dates_come_back_from_every_form(
+        days in -2_451_545_i32..2_145_031_949,
+        time in FIRST_TIMESTAMP..END_TIMESTAMP,
+    ) {
+        let forms = [DateForm::Iso, DateForm::Sql, DateForm::German, DateForm::Postgres];
+        let orders = [DateOrder::Mdy, DateOrder::Dmy];
+        for (form, order) in forms.into_iter().flat_map(|form| orders.map(|order| (form, order))) {
+            // The German form has an order of its own.
+            let order = if form == DateForm::German { DateOrder::Dmy } else { order };
+            let styles = DateStyles { form, order, ..DateStyles::default() };
+            let zone = TimeZone::UTC;
+            let reading = Reading { styles, ..(&zone).into() };
+            let mut text = Vec::new();
+            write_date_in(days, styles, &mut text);
+            let text = String::from_utf8(text).unwrap();
+            prop_assert_eq!(parse_date(&text, reading).unwrap(), days, "{}", text);
+            let mut text = Vec::new();
+            write_timestamp_in(time, styles, &mut text);
+            let text = String::from_utf8(text).unwrap();
+            prop_assert_eq!(parse_timestamp(&text, reading).unwrap(), time, "{}", text);
+        }
     }
 
     #[test]
     fn no_text_of_an_interval_panics(text in "[P@T0-9:. +a-zYMWDHS-]{0,24}", text_of_anything in ".{0,24}") {
-        let _ = parse_interval(&text, IntervalModifier::NONE);
-        let _ = parse_interval(&text_of_anything, IntervalModifier { fields: Some(IntervalFields::MinuteToSecond), precision: Some(2) });
+        let _ = parse_interval(&text, IntervalModifier::NONE, IntervalForm::SqlStandard);
+        let modifier = IntervalModifier { fields: Some(IntervalFields::MinuteToSecond), precision: Some(2) };
+        let _ = parse_interval(&text_of_anything, modifier, IntervalForm::Postgres);
     }
 
     #[test]

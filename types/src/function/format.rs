@@ -20,9 +20,6 @@ use crate::value::Value;
 /// No result is longer (PostgreSQL's limit of one allocation).
 const MAXIMUM_BYTES: usize = memory::LARGEST_VALUE;
 
-/// How a width that is not a number is read.
-const PLAIN: TextForm<'static> = TextForm { time_zone: &jiff::tz::TimeZone::UTC, float_digits: 1 };
-
 fn wrong(message: impl Into<String>) -> Error {
     Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
 }
@@ -143,12 +140,14 @@ fn specifier(rest: &mut Peekable<Chars<'_>>, arguments: &mut Arguments<'_>) -> R
             Some(Err(_)) => {
                 return Err(Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range"));
             }
-            None => text::shown(value, PLAIN)?.trim().parse().map_err(|_| {
-                let digits = text::format(value, &jiff::tz::TimeZone::UTC);
-                let digits = crate::error::quoted(&digits);
-                let message = format!("invalid input syntax for type integer: \"{digits}\"");
-                Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, message)
-            })?,
+            None => text::shown(value, TextForm::from(&jiff::tz::TimeZone::UTC))?.trim().parse().map_err(
+                |_| {
+                    let digits = text::format(value, &jiff::tz::TimeZone::UTC);
+                    let digits = crate::error::quoted(&digits);
+                    let message = format!("invalid input syntax for type integer: \"{digits}\"");
+                    Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, message)
+                },
+            )?,
         },
     };
     specifier.is_left |= width < 0;

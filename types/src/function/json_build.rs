@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::json::{Jsonb, write_escaped};
 use crate::memory;
-use crate::text;
+use crate::text::{self, DateForm};
 use crate::value::{ArrayValue, Value};
 
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
@@ -113,7 +113,10 @@ fn scalar_text(value: &Value, environment: &Environment) -> Result<String> {
     Ok(match value {
         Value::Boolean(truth) => truth.to_string(),
         _ => {
-            let shown = text::shown(value, environment.text_form())?;
+            // Dates are in ISO form under every DateStyle.
+            let mut form = environment.text_form();
+            form.styles.form = DateForm::Iso;
+            let shown = text::shown(value, form)?;
             match value {
                 Value::Timestamp(_) | Value::TimestampTz(_) => in_iso(value, &shown),
                 _ => shown.into_string(),

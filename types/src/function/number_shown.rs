@@ -13,7 +13,7 @@ use crate::collect::{Bytes, Sink, Text};
 use crate::error::Result;
 use crate::guest;
 use crate::numeric::{self, Numeric};
-use crate::text::{self, TextForm};
+use crate::text;
 use crate::value::{BigDecimal, SqlType, Value};
 use crate::{arithmetic, cast};
 
@@ -107,8 +107,8 @@ fn with_zeros(number: &str, zeros: usize) -> Result<String> {
 }
 
 fn text_of(number: &Numeric) -> Result<String> {
-    let form = TextForm { time_zone: &jiff::tz::TimeZone::UTC, float_digits: 1 };
-    text::shown(&Value::numeric(number.clone()), form).map(CompactString::into_string)
+    let zone = &jiff::tz::TimeZone::UTC;
+    text::shown(&Value::numeric(number.clone()), zone.into()).map(CompactString::into_string)
 }
 
 /// Limits the digits to those that the type guarantees.

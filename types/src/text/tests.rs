@@ -52,7 +52,8 @@ fn text_has_no_zero() {
 fn floats_are_rounded_as_they_are_asked_to() {
     let shown = |value: Value, float_digits: i8| {
         let mut out = Vec::new();
-        let form = TextForm { time_zone: &TimeZone::UTC, float_digits };
+        let zone = TimeZone::UTC;
+        let form = TextForm { float_digits, ..(&zone).into() };
         write_as(&value, value.sql_type().unwrap(), form, &mut out);
         String::from_utf8(out).unwrap()
     };

@@ -151,7 +151,7 @@ impl Deparser<'_, '_> {
     pub(super) fn constant(&mut self, literal: &str, to: SqlType) -> Result<Shown> {
         // The fields of an interval decide how its text is read.
         let base = if matches!(to, SqlType::Interval(_)) { to } else { to.without_modifier() };
-        let parsed = evaluation::parse_text(literal, base, self.binder.context.time_zone);
+        let parsed = evaluation::parse_text(literal, base, self.binder.reading());
         let value = match parsed {
             Ok(value) if !matches!(base, SqlType::System(_)) => {
                 text::format(&value, self.binder.context.time_zone).into_string()

@@ -38,7 +38,7 @@ fn any_number_of_runs_is_merged_stably() {
     let row_bytes = held_bytes(&rows(1)[0]);
     for rows_in_memory in [2999, 1500, 100, TAPES_AT_ONCE, 2, 1] {
         let work = WorkMemory { bytes: rows_in_memory * row_bytes, ..WorkMemory::default() };
-        let mut sorter = Sorter::new(Arc::clone(&keys), None, false, work);
+        let mut sorter = Sorter::new(Arc::clone(&keys), (None, false), false, work);
         rows(3000).into_iter().for_each(|row| sorter.push(row).unwrap());
         let sorted = sorter.finish().unwrap();
         assert!(matches!(sorted, Sorted::Spilled(..)));

@@ -1,0 +1,44 @@
+-- Names of three parts that lead to another database, and of more parts.
+create table other.public.n (a int);
+create table other.public.n as select 1;
+create table n (like other.public.t);
+select 5 as a into other.public.n;
+create index on other.public.t (a);
+create view other.public.v as select 1;
+create sequence other.public.s;
+create type other.public.e as enum ('x');
+create domain other.public.d as int;
+create function other.public.f() returns int language sql as 'select 1';
+select other.public.f();
+select * from other.public.f();
+call other.public.p(1);
+select * from other.public.t;
+insert into other.public.t values (1);
+update other.public.t set a = 1;
+delete from other.public.t;
+copy other.public.t to stdout;
+comment on table other.public.t is 'x';
+comment on column other.public.t.a is 'x';
+comment on function other.public.f() is 'x';
+alter table other.public.t add b int;
+alter table other.public.t rename to n;
+alter table if exists other.public.t rename to n;
+alter index other.public.i rename to n;
+alter sequence other.public.s increment 2;
+alter type other.public.e add value 'q';
+grant select on other.public.t to public;
+analyze other.public.t;
+truncate other.public.t;
+drop table other.public.t;
+drop table if exists other.public.t;
+drop view other.public.v;
+drop index other.public.i;
+drop function other.public.f();
+drop type other.public.e;
+drop sequence if exists other.public.s;
+
+-- Too many parts.
+create view a.b.c.d as select 1;
+create index on a.b.c.d (x);
+copy a.b.c.d to stdout;
+select * from a.b.c.d;
