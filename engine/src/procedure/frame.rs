@@ -95,6 +95,9 @@ pub struct Frame {
     /// ([`Access::snapshot_time`](crate::txn::Access)).
     pub(crate) snapshot_time: Option<u64>,
     pub(crate) calls: Option<Box<Calls>>,
+    /// The place among the callers of the frame whose procedure contains this one: that of the caller, unless
+    /// the call was one of an enclosing procedure.
+    pub(crate) definer: usize,
     /// What the run needs its session to do.
     pub request: Option<Request>,
     /// The result of [`Request::Compile`].
@@ -132,6 +135,7 @@ impl Frame {
             emits_to: None,
             snapshot_time: None,
             calls: None,
+            definer: 0,
             request: None,
             compiled: None,
             procedure,

@@ -33,33 +33,41 @@ impl<T: Access> Run<'_, T> {
         let Instruction::Call { callee, arguments, rows, lent, .. } = instruction else {
             return Ok(Next::Following);
         };
-        let enclosing;
+        let active = self.frame.calls.as_ref().map_or(0, |calls| calls.callers.len());
+        let (enclosing, definer);
         let callee = match &procedure.callees[usize::from(*callee)] {
             Callee::Enclosing(levels) => {
-                enclosing = self.enclosing(usize::from(*levels))?;
+                (enclosing, definer) = self.enclosing(*levels)?;
                 enclosing.shared()
             }
             Callee::Procedure { routine, .. } if routine.is_dropped() => {
                 return Err(Error::Abort(Abort::StalePlan).into());
             }
-            Callee::Procedure { procedure, .. } => procedure,
+            Callee::Procedure { procedure, .. } => {
+                definer = active;
+                procedure
+            }
         };
-        self.enter(callee, arguments, *rows, lent)
+        self.enter((callee, definer), arguments, *rows, lent)
     }
 
-    /// The procedure that is active (0), or its caller, or that one's caller and so on.
-    fn enclosing(&self, levels: usize) -> Flow<LocalArc<Procedure>> {
-        let Some(levels) = levels.checked_sub(1) else { return Ok(self.frame.procedure.clone()) };
-        let callers = self.frame.calls.iter().flat_map(|calls| calls.callers.iter().rev());
-        match callers.into_iter().nth(levels) {
-            Some(frame) => Ok(frame.procedure.clone()),
-            None => Err(Error::input(sqlstate::INTERNAL_ERROR, "a procedure has no caller").into()),
+    /// The procedure that is active (0), or the one that contains it, or the one that contains that and so
+    /// on; and the definer of its frame. The callers do not tell: where a cycle is inside another, there are
+    /// more of them than procedures around this one.
+    fn enclosing(&self, levels: u16) -> Flow<(LocalArc<Procedure>, usize)> {
+        let mut frame = &*self.frame;
+        for _ in 0..levels {
+            let callers = self.frame.calls.as_ref().map(|calls| &calls.callers);
+            frame = callers
+                .and_then(|callers| callers.get(frame.definer))
+                .ok_or_else(|| Error::input(sqlstate::INTERNAL_ERROR, "a procedure has no caller"))?;
         }
+        Ok((frame.procedure.clone(), frame.definer))
     }
 
     fn enter(
         &mut self,
-        procedure: &Arc<Procedure>,
+        (procedure, definer): (&Arc<Procedure>, usize),
         arguments: &[Expr],
         rows: Option<SpoolSlot>,
         lent: &[SpoolSlot],
@@ -84,6 +92,7 @@ impl<T: Access> Run<'_, T> {
             *register = evaluate(argument, &context)?;
         }
         frame.emits_to = rows;
+        frame.definer = definer;
         for (own, lent) in frame.spools.iter_mut().zip(lent) {
             std::mem::swap(own, &mut self.frame.spools[usize::from(*lent)]);
         }
@@ -112,7 +121,8 @@ impl<T: Access> Run<'_, T> {
     fn dynamic(&mut self, dynamic: &DynamicStatement) -> Flow<Next> {
         let rows = dynamic.rows.as_ref().map(|(spool, _)| *spool);
         if let Some(compiled) = self.frame.compiled.take() {
-            return self.enter(&compiled?, &dynamic.arguments, rows, &[]);
+            // It contains all that it calls.
+            return self.enter((&compiled?, 0), &dynamic.arguments, rows, &[]);
         }
         let text = match evaluate(&dynamic.text, &self.context())? {
             Value::Null => {
