@@ -8,7 +8,7 @@ use crate::definition::{TableId, TriggerEvent};
 use crate::guest;
 use crate::value::Value;
 
-/// Checks that are marked as not done in about ten nanoseconds.
+/// Checks that are dropped or marked as not done in about ten nanoseconds.
 const CHECKS_PER_UNIT: usize = 8;
 
 /// The subject of a deferred check.
@@ -54,6 +54,8 @@ pub struct DeferredChecks {
     checks: Vec<DeferredCheck>,
     /// All checks before this one are done.
     first: usize,
+    /// The numbers of those that are done, in the order in which they were.
+    done: Vec<usize>,
 }
 
 /// A point to go back to.
@@ -61,6 +63,7 @@ pub struct DeferredChecks {
 pub struct DeferredMark {
     modes: Modes,
     checks: usize,
+    done: usize,
 }
 
 impl DeferredChecks {
@@ -111,6 +114,7 @@ impl DeferredChecks {
     /// Discards all that come after this many.
     pub fn truncate(&mut self, count: usize) {
         self.checks.truncate(count);
+        self.done.retain(|number| *number < count);
         self.first = self.first.min(count);
     }
 
@@ -118,27 +122,35 @@ impl DeferredChecks {
     pub fn finish(&mut self, number: usize) {
         if let Some(check) = self.checks.get_mut(number) {
             check.is_done = true;
+            self.done.push(number);
         }
         let done = self.checks[self.first..].iter().take_while(|check| check.is_done);
         self.first += done.count();
     }
 
     pub fn mark(&self) -> DeferredMark {
-        DeferredMark { modes: self.modes.clone(), checks: self.checks.len() }
+        DeferredMark { modes: self.modes.clone(), checks: self.checks.len(), done: self.done.len() }
     }
 
-    /// Discards the checks added since the mark. All that remain are to be made, once more where
-    /// they have been made already.
+    /// Discards the checks added since the mark. Those that were made since are to be made once more, for
+    /// what they saw and did is rolled back. Those that were made before are not: triggers would run twice.
     pub fn go_back(&mut self, mark: &DeferredMark) {
         // Most statements have none.
         if self.checks.is_empty() && self.modes.is_empty() && mark.modes.is_empty() {
             self.first = 0;
             return;
         }
-        guest::pass_for(self.checks.len() / CHECKS_PER_UNIT);
+        let undone = self.done.split_off(mark.done.min(self.done.len()));
+        let dropped = self.checks.len().saturating_sub(mark.checks);
+        guest::pass_for((dropped + undone.len()) / CHECKS_PER_UNIT);
         self.checks.truncate(mark.checks);
-        self.checks.iter_mut().for_each(|check| check.is_done = false);
-        self.first = 0;
+        self.first = self.first.min(self.checks.len());
+        for number in undone {
+            if let Some(check) = self.checks.get_mut(number) {
+                check.is_done = false;
+                self.first = self.first.min(number);
+            }
+        }
         self.modes.clone_from(&mark.modes);
     }
 
@@ -146,6 +158,8 @@ impl DeferredChecks {
     pub fn clear(&mut self) {
         self.checks.clear();
         self.checks.shrink_to(64);
+        self.done.clear();
+        self.done.shrink_to(64);
         self.first = 0;
         self.modes.clear();
     }
