@@ -106,6 +106,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) events: Events,
     /// The triggers that the code calls.
     trigger_calls: Vec<(Occasion, Rc<TriggerCall>)>,
+    /// The registers that hold a row to be inserted while triggers may change it, by table.
+    fresh_rows: Vec<(TableIndex, Vec<Register>)>,
     /// In a subquery that runs for every row of the enclosing query: the registers with the values of that
     /// row.
     outer: Vec<Register>,
@@ -152,6 +154,7 @@ impl<'a> Compiler<'a> {
             computed,
             events,
             trigger_calls: Vec::new(),
+            fresh_rows: Vec::new(),
             outer: Vec::new(),
             marks: Vec::new(),
             judged: Vec::new(),

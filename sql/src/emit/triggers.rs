@@ -41,6 +41,7 @@ use super::row_sink::report;
 use super::trigger_call::{Occasion, Rows, TriggerCall};
 use crate::bind::BindContext;
 use crate::bind::callee::{CalleeEntry, enclosing, signature_of};
+use crate::bind::row_expression::columns_of;
 use crate::expr;
 use crate::statement::query::parse_expression;
 
@@ -142,14 +143,23 @@ impl Compiler<'_> {
         self.code.push(Instruction::Call { callee, arguments, into, rows: None, lent });
     }
 
-    /// The WHEN clause of a trigger, over these rows.
-    fn when(&mut self, table: TableIndex, at: u16, rows: &Rows) -> Result<Option<Expr>> {
+    /// The WHEN clause of a trigger, and the slots of the old and the new row in it.
+    fn condition_of_trigger(
+        &mut self,
+        table: TableIndex,
+        at: u16,
+    ) -> Result<Option<(Expr, (RowSlot, RowSlot))>> {
         let (definition, named) = (self.code.definition(table), self.code.table_of(table));
         let Some(condition) = &definition.triggers[usize::from(at)].condition else { return Ok(None) };
         let parsed = parse_expression(&condition.expression)?;
         let slots = (self.binder.new_row()?, self.binder.new_row()?);
         let bound = self.binder.of_kept(|binder| binder.condition_on_rows(&named, slots, &parsed));
-        let mut bound = bound.map_err(Error::without_position)?;
+        Ok(Some((bound.map_err(Error::without_position)?, slots)))
+    }
+
+    /// The WHEN clause of a trigger, over these rows.
+    fn when(&mut self, table: TableIndex, at: u16, rows: &Rows) -> Result<Option<Expr>> {
+        let Some((mut bound, slots)) = self.condition_of_trigger(table, at)? else { return Ok(None) };
         expr::replace(&mut bound, &mut |part| {
             let Expr::Column { row, column } = part else { return None };
             let values = if *row == slots.0 { &rows.old } else { &rows.new };
@@ -241,14 +251,25 @@ impl Compiler<'_> {
             return Ok(values);
         }
         let visible = definition.visible_columns();
-        for (value, column) in values.iter_mut().zip(visible) {
-            let register = self.binder.new_register()?;
+        let registers = self.fresh_row(table, visible.len())?;
+        for ((value, column), register) in values.iter_mut().zip(visible).zip(registers) {
             let given = std::mem::replace(value, Expr::Register(register));
             let given = if column.generation.is_some() { Expr::Const(Value::Null) } else { given };
             self.code.evaluate(register, given);
         }
         self.before_insert_of(table, &values, skip)?;
         Ok(values)
+    }
+
+    /// The registers of a row to be inserted. All rows of a statement have the same: one is inserted after
+    /// the other, and no value of one depends on another.
+    fn fresh_row(&mut self, table: TableIndex, width: usize) -> Result<Vec<Register>> {
+        if let Some((_, known)) = self.fresh_rows.iter().find(|(known, _)| *known == table) {
+            return Ok(known.clone());
+        }
+        let registers = (0..width).map(|_| self.binder.new_register()).collect::<Result<Vec<Register>>>()?;
+        self.fresh_rows.push((table, registers.clone()));
+        Ok(registers)
     }
 
     /// The same for a row whose values are in registers of their own.
@@ -359,10 +380,15 @@ impl Compiler<'_> {
         let mut kept = stored_row(&definition, row);
         let mut is_needed = vec![old_table.is_some(); kept.len()];
         for at in &fired {
+            if definition.triggers[usize::from(*at)].can_be_deferred() {
+                is_needed.fill(true);
+            }
             let call = self.trigger_call((table, *at, event))?;
             is_needed.iter_mut().zip(&call.reads).for_each(|(is_needed, is_read)| *is_needed |= is_read);
-            let condition = definition.triggers[usize::from(*at)].condition.iter();
-            condition.flat_map(|own| &own.columns).for_each(|column| is_needed[usize::from(*column)] = true);
+            if let Some((condition, (old, _))) = self.condition_of_trigger(table, *at)? {
+                let read = columns_of(&condition, old);
+                read.into_iter().for_each(|at| is_needed[usize::from(at)] = true);
+            }
         }
         for (value, is_needed) in kept.iter_mut().zip(is_needed) {
             *value = match is_needed {
@@ -424,11 +450,8 @@ impl Compiler<'_> {
             kind: CheckKind::Trigger(event),
             is_initially_deferred: deferral == Deferral::InitiallyDeferred,
         });
-        let value = |(value, is_read): (&Expr, &bool)| match is_read {
-            true => value.clone(),
-            false => Expr::Const(Value::Null),
-        };
-        let values = rows.all().zip(&call.reads).map(value).collect();
+        // All columns: until it runs, its function may be replaced by one that reads others.
+        let values = rows.all().take(call.reads.len()).cloned().collect();
         let immediate = self.code.label();
         self.code.push(Instruction::Defer { check, values, immediate });
         self.code.jump(done);

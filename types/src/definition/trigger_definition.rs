@@ -116,6 +116,11 @@ pub struct TriggerDefinition {
 }
 
 impl TriggerDefinition {
+    /// Whether it may wait for the end of the transaction.
+    pub fn can_be_deferred(&self) -> bool {
+        self.constraint.is_some_and(|deferral| deferral != Deferral::Never)
+    }
+
     /// Whether a statement that does this, and sets these columns, is one that the trigger runs for.
     pub fn is_for(&self, event: TriggerEvent, set: &[u16]) -> bool {
         self.events.contains(&event)
