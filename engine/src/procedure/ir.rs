@@ -104,6 +104,10 @@ pub struct Procedure {
     pub lines: Vec<Line>,
     /// Whether it is a trigger's function, which `pg_trigger_depth()` counts.
     pub is_trigger: bool,
+    /// The procedures on the longest way from it to what it calls, itself included.
+    pub depth: u32,
+    /// The procedures in it, itself included, that exist only inside of others, since they call one of those.
+    pub contained: u32,
 }
 
 impl Procedure {

@@ -11,6 +11,10 @@ use hyades_engine::procedure::ir::Callee;
 use hyades_engine::storage::stored_routine::TRIGGER;
 use hyades_engine::storage::stored_type::DOMAIN_CHECK;
 use hyades_types::definition::RoutineDefinition;
+use hyades_types::error::{Error, Result, sqlstate};
+
+/// The most routines of which each calls the next, recursion aside.
+pub(crate) const DEEPEST_NESTING: u32 = 1000;
 
 /// A routine that is called.
 #[derive(Clone, Debug)]
@@ -46,12 +50,29 @@ pub(crate) fn signature_of(definition: &RoutineDefinition) -> String {
     }
 }
 
+/// The error for a longer chain than [`DEEPEST_NESTING`].
+pub(crate) fn too_deeply_nested() -> Error {
+    let message = format!("routines that call others are nested more than {DEEPEST_NESTING} deep");
+    Error::input(sqlstate::STATEMENT_TOO_COMPLEX, message)
+}
+
+/// Ends the compilation of the innermost routine, also in a panic.
+struct Ends;
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        COMPILING.with_borrow_mut(|compiling| compiling.pop());
+    }
+}
+
 /// Compiles a routine, for which `signature` stands.
-pub(crate) fn while_compiling<T>(signature: String, compile: impl FnOnce() -> T) -> T {
+pub(crate) fn while_compiling<T>(signature: String, compile: impl FnOnce() -> Result<T>) -> Result<T> {
     COMPILING.with_borrow_mut(|compiling| compiling.push(signature));
-    let compiled = compile();
-    COMPILING.with_borrow_mut(|compiling| compiling.pop());
-    compiled
+    let _ends = Ends;
+    if COMPILING.with_borrow(Vec::len) > DEEPEST_NESTING as usize {
+        return Err(too_deeply_nested());
+    }
+    compile()
 }
 
 /// The callee that stands for a routine that is being compiled.

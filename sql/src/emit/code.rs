@@ -16,12 +16,14 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::value::{SqlType, Value};
 
-use crate::bind::callee::CalleeEntry;
+use crate::bind::callee::{CalleeEntry, DEEPEST_NESTING, too_deeply_nested};
 use crate::bind::{Slots, UsedTypes};
 use crate::expr;
 
 /// An expression of more parts counts as work of a guest each time it is evaluated.
 const MANY_PARTS: usize = 128;
+/// The most procedures in another that exist only there.
+const MOST_CONTAINED: u32 = 2000;
 
 /// A procedure under construction. Labels in instructions are numbers into `labels` until [`Code::finish`].
 #[derive(Default)]
@@ -531,8 +533,31 @@ impl Code {
             || some_callee(|callee| callee.uses_unopened);
         procedure.needs_owners_rights = procedure.rights.iter().any(|right| right.owner_of.is_some())
             || some_callee(|callee| callee.needs_owners_rights);
+        limit_nesting(&mut procedure)?;
         Ok(procedure)
     }
+}
+
+/// Counts what a procedure contains. Errors: 54001 if that is too much, for what walks through procedures
+/// needs stack, and routines that all call each other exist once for every way from one to the next.
+fn limit_nesting(procedure: &mut Procedure) -> Result<()> {
+    let (mut depth, mut contained) = (1_u32, 1_u32);
+    for callee in &procedure.callees {
+        let Callee::Procedure { procedure: callee, .. } = callee else { continue };
+        depth = depth.max(callee.depth.saturating_add(1));
+        if callee.needs_enclosing() {
+            contained = contained.saturating_add(callee.contained);
+        }
+    }
+    (procedure.depth, procedure.contained) = (depth, contained);
+    if depth > DEEPEST_NESTING {
+        return Err(too_deeply_nested());
+    }
+    if contained > MOST_CONTAINED {
+        let message = "routines that call each other do so in too many ways";
+        return Err(Error::input(sqlstate::STATEMENT_TOO_COMPLEX, message));
+    }
+    Ok(())
 }
 
 /// Makes the evaluation of long expressions count as more than one instruction.
