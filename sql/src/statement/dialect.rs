@@ -15,6 +15,7 @@
 //! * `?` is an operator of jsonb, not a parameter.
 //! * `USING operator` after a key of ORDER BY, and FETCH FIRST, are read here (`sort_operator`, `query_end`).
 //! * BETWEEN SYMMETRIC is a BETWEEN whose first bound is marked.
+//! * The right side of IS DISTINCT FROM ends before AND and OR.
 //! * LIKE ANY and LIKE ALL work like ANY and ALL with other operators.
 //! * GROUPING SETS may be nested in GROUPING SETS.
 //! * What may follow a column's type is listed here. sqlparser takes words of other databases and drops them.
@@ -194,6 +195,20 @@ fn existence(parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Result<Exp
     }
     let right = Box::new(parser.parse_subexpr(precedence)?);
     Ok(Expr::BinaryOp { left: Box::new(left.clone()), op, right })
+}
+
+/// `IS [NOT] DISTINCT FROM value`. sqlparser takes everything that follows for the value, also AND and OR.
+/// Returns `None` and consumes nothing if it is something else.
+fn distinct_from(parser: &mut Parser<'_>, operand: &Expr) -> Option<Result<Expr, ParserError>> {
+    let negated = parser.parse_keywords(&[Keyword::IS, Keyword::NOT, Keyword::DISTINCT, Keyword::FROM]);
+    if !negated && !parser.parse_keywords(&[Keyword::IS, Keyword::DISTINCT, Keyword::FROM]) {
+        return None;
+    }
+    let left = Box::new(operand.clone());
+    Some(parser.parse_subexpr(BASE.prec_value(Precedence::Is)).map(|right| match negated {
+        true => Expr::IsNotDistinctFrom(left, Box::new(right)),
+        false => Expr::IsDistinctFrom(left, Box::new(right)),
+    }))
 }
 
 /// Marks the first bound of `BETWEEN SYMMETRIC`.
@@ -434,7 +449,10 @@ impl Dialect for HyadesDialect {
                 .map(|collation| Expr::Collate { expr: Box::new(operand.clone()), collation });
             return Some(collated);
         }
-        if let Some(parsed) = between(parser, operand).or_else(|| quantified_like(parser, operand)) {
+        if let Some(parsed) = distinct_from(parser, operand)
+            .or_else(|| between(parser, operand))
+            .or_else(|| quantified_like(parser, operand))
+        {
             return Some(parsed);
         }
         let tokens_before = list_with_parentheses(parser, &self.nested.borrow())?;
