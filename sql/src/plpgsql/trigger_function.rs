@@ -265,6 +265,9 @@ impl<'a> Routine<'a> {
             ast::Expr::Function(call) if call.name.to_string().eq_ignore_ascii_case("coalesce") => {
                 let (arguments, _) = split_arguments(call_arguments(call), |_| not_a_record())?;
                 for argument in arguments.into_iter().flatten() {
+                    if self.is_foreign_row(argument) {
+                        continue;
+                    }
                     let result = self.return_expression(argument, value)?;
                     if result != Expr::Const(Value::Boolean(false)) {
                         return Ok(result);
@@ -323,22 +326,34 @@ impl<'a> Routine<'a> {
         };
         let Some(trigger) = &self.trigger else { return self.return_scalar(value) };
         let own = |(known, is_there): &(Columns, bool)| (*known == columns).then_some(*is_there);
-        if let Some(is_there) = own(&trigger.new) {
-            return Ok(Expr::Const(Value::Boolean(is_there)));
+        let (new, old) = (own(&trigger.new), own(&trigger.old));
+        // An UPDATE has both rows, and the old one replaces the new one.
+        let has_only_old = trigger.old.1 && !trigger.new.1;
+        if new == Some(true) || (old == Some(true) && has_only_old) {
+            return Ok(Expr::Const(Value::Boolean(true)));
         }
-        let known = own(&trigger.old);
-        if known.is_some() && !(trigger.old.1 && trigger.new.1) {
-            return Ok(Expr::Const(Value::Boolean(known == Some(true))));
-        }
-        let is_there = match known {
-            Some(_) => Expr::Const(Value::Boolean(true)),
-            None => is_any(&columns),
+        // The row that the event does not have may have been assigned.
+        let is_there = match old {
+            Some(true) => Expr::Const(Value::Boolean(true)),
+            _ => is_any(&columns),
         };
+        if new.is_some() {
+            return Ok(is_there);
+        }
         let fields = columns
             .into_iter()
             .map(|(_, sql_type, register)| Bound::typed(Expr::Register(register), sql_type, Place::Unknown));
         self.become_row(fields.collect(), value)?;
         Ok(is_there)
+    }
+
+    /// Whether it is the row that the event does not have: NEW of a DELETE, OLD of an INSERT.
+    fn is_foreign_row(&mut self, written: &ast::Expr) -> bool {
+        let ast::Expr::Identifier(ident) = written else { return false };
+        let Some(Found::Record(record)) = self.names().find(&[fold(ident)]) else { return false };
+        let state = self.names().records[record].state.clone();
+        let (RecordState::Known(columns), Some(trigger)) = (state, &self.trigger) else { return false };
+        [&trigger.new, &trigger.old].into_iter().any(|(known, is_there)| *known == columns && !is_there)
     }
 
     fn return_fields<'f>(
