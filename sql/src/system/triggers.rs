@@ -57,10 +57,9 @@ fn argument_bytes(trigger: &TriggerDefinition) -> Value {
     Value::Bytea(bytes.into())
 }
 
-/// A text in quotes, with each of them doubled.
+/// A text in quotes, with each of them doubled. A backslash stands for itself.
 fn literal(text: &str) -> String {
-    let escape = if text.contains('\\') { "E" } else { "" };
-    format!("{escape}'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// `pg_trigger`
