@@ -169,6 +169,16 @@ impl Text {
         guest::spend(1)
     }
 
+    /// Makes room for this many bytes more.
+    ///
+    /// # Errors
+    /// 53200, 54000.
+    pub fn reserve(&mut self, bytes: usize) -> Result<()> {
+        self.ask_for(bytes)?;
+        self.0.reserve(bytes);
+        Ok(())
+    }
+
     /// Appends a character this many times.
     ///
     /// # Errors
@@ -184,12 +194,12 @@ impl Text {
     pub fn push_times(&mut self, part: &str, times: usize) -> Result<()> {
         let length = part.len();
         let bytes = times.saturating_mul(length);
-        self.ask_for(bytes)?;
         if self.0.is_empty() && bytes <= COPIED_AT_ONCE {
+            self.ask_for(bytes)?;
             self.0 = part.repeat(times).into();
             return guest::spend_for(1 + bytes / BYTES_PER_UNIT);
         }
-        self.0.reserve(bytes);
+        self.reserve(bytes)?;
         // Copies lie side by side, so that few long pieces are appended in place of many short ones.
         let mut block = [0; REPEATED_AT_ONCE];
         let at_once = (REPEATED_AT_ONCE / length.max(1)).min(times);

@@ -36,13 +36,18 @@ fn push_field(row: &mut Text, field: &str) -> Result<()> {
     if !field.is_empty() && !field.contains(is_special) {
         return row.push_str(field);
     }
+    let doubled = field.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+    row.reserve(field.len() + doubled + 2)?;
     row.push_str("\"")?;
     let mut rest = field;
     while let Some(at) = rest.find(['"', '\\']) {
-        let (before, after) = rest.split_at(at + 1);
+        let (before, special) = rest.split_at(at);
         row.push_str(before)?;
-        // It is doubled.
-        row.push_str(&before[at..])?;
+        // Each is doubled, and so is a run of them if it is there twice. Rows in rows have long ones.
+        let first = &special[..1];
+        let (run, after) = special.split_at(special.len() - special.trim_start_matches(first).len());
+        row.push_str(run)?;
+        row.push_str(run)?;
         rest = after;
     }
     row.push_str(rest)?;
