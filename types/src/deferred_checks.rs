@@ -91,7 +91,7 @@ impl DeferredChecks {
 
     /// Whether a deferred check is waiting.
     pub fn is_pending(&self) -> bool {
-        self.next(true).is_some()
+        self.next(0, true).is_some()
     }
 
     /// The waiting checks.
@@ -99,23 +99,12 @@ impl DeferredChecks {
         self.checks[self.first..].iter().filter(|check| !check.is_done).map(|check| &check.check)
     }
 
-    /// The first waiting check, with its number. Before the end of the transaction, only checks that are no
-    /// longer deferred are considered.
-    pub fn next(&self, is_end: bool) -> Option<(usize, &DeferredCheck)> {
-        let mut waiting = self.checks.iter().enumerate().skip(self.first).filter(|(_, check)| !check.is_done);
+    /// The first waiting check whose number is at least `from`, and its number. Before the end of the
+    /// transaction, only checks that are no longer deferred are considered.
+    pub fn next(&self, from: usize, is_end: bool) -> Option<(usize, &DeferredCheck)> {
+        let from = from.max(self.first);
+        let mut waiting = self.checks.iter().enumerate().skip(from).filter(|(_, check)| !check.is_done);
         waiting.find(|(_, check)| is_end || !self.is_deferred(&check.check))
-    }
-
-    /// How many there are, with those that are done.
-    pub fn count(&self) -> usize {
-        self.checks.len()
-    }
-
-    /// Discards all that come after this many.
-    pub fn truncate(&mut self, count: usize) {
-        self.checks.truncate(count);
-        self.done.retain(|number| *number < count);
-        self.first = self.first.min(count);
     }
 
     /// The check with this number has been made.

@@ -3,6 +3,9 @@
 //! Each row that the data yields (`crate::copy`) goes through the insert procedure. When that waits for
 //! another transaction, the caller repeats the call with the same chunk. The chunk has been taken by then,
 //! and only the row that waits runs on.
+//!
+//! Between two rows, the function of a trigger may be replaced. The row that finds its plan stale is undone
+//! and inserted by a new plan; the rows before it stay.
 
 use std::sync::Arc;
 
@@ -49,6 +52,7 @@ impl Session {
             is_row_pending: false,
             rows: 0,
             has_begun: false,
+            notices: self.notices.len(),
             around: None,
             plan,
         }));
@@ -119,24 +123,23 @@ impl Session {
     /// Inserts all complete rows, and with `is_last` also the rest.
     fn copy_rows(&mut self, copy: &mut CopyIn, is_last: bool) -> Flow<()> {
         let mut plan = Arc::clone(&copy.plan);
-        loop {
-            if !copy.has_begun {
-                match self.run_around(copy, copy_plan(&plan)?.before.as_ref()) {
-                    Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
-                        plan = self.copy_again(copy)?;
-                        continue;
-                    }
-                    outcome => outcome?,
+        while !copy.has_begun {
+            match self.run_around(copy, copy_plan(&plan)?.before.as_ref()) {
+                Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => plan = self.copy_again(copy)?,
+                outcome => {
+                    outcome?;
+                    copy.has_begun = true;
+                    self.next_step(copy);
                 }
-                copy.has_begun = true;
             }
+        }
+        loop {
             if copy.is_row_pending {
                 let (frame, mut messages) = (&mut copy.intake.frame, Kept(&mut self.notices));
                 let outcome = self.view.worker.run(frame, &mut self.view.environment, &mut messages);
                 match outcome.map_err(unattended) {
                     Ok(()) => {}
-                    // Once the first row is inserted, the table is locked against changes.
-                    Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) if copy.rows == 0 => {
+                    Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
                         plan = self.copy_again(copy)?;
                         copy.intake.repeat_row(copy_plan(&plan)?, self.view.reading())?;
                         continue;
@@ -145,34 +148,47 @@ impl Session {
                 }
                 copy.is_row_pending = false;
                 copy.rows += copy.intake.frame.affected;
+                self.next_step(copy);
             }
-            let is_there = copy.intake.next_row(copy_plan(&plan)?, is_last, self.view.reading())?;
-            if !is_there {
-                return match is_last {
-                    true => self.run_around(copy, copy_plan(&plan)?.after.as_ref()),
-                    false => Ok(()),
-                };
+            if !copy.intake.next_row(copy_plan(&plan)?, is_last, self.view.reading())? {
+                break;
             }
-            copy.is_row_pending = true;
+            (copy.is_row_pending, copy.notices) = (true, self.notices.len());
         }
+        while is_last {
+            match self.run_around(copy, copy_plan(&plan)?.after.as_ref()) {
+                Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => plan = self.copy_again(copy)?,
+                outcome => return outcome,
+            }
+        }
+        Ok(())
     }
 
-    /// Undoes what the statement has done, and compiles it again.
+    /// What was done so far stays if the next row is undone.
+    fn next_step(&mut self, copy: &mut CopyIn) {
+        copy.savepoint = self.view.worker.savepoint();
+        self.begin_attempts();
+    }
+
+    /// Undoes what the current row or trigger has done, and compiles the statement again.
     fn copy_again(&mut self, copy: &mut CopyIn) -> Result<Arc<Plan>> {
         self.note_stale_plan()?;
         // They will be told again.
-        self.notices.clear();
+        self.notices.truncate(copy.notices);
         drop(self.view.worker.rollback_to(copy.savepoint));
-        self.view.environment.sequences.get_mut().repeat_statement();
+        self.forget_attempt();
         let plan = self.recompile(&copy.statement)?;
-        (copy.plan, copy.around, copy.has_begun) = (Arc::clone(&plan), None, false);
+        (copy.plan, copy.around) = (Arc::clone(&plan), None);
         Ok(plan)
     }
 
     /// Runs the triggers before or after the statement.
     fn run_around(&mut self, copy: &mut CopyIn, triggers: Option<&Arc<Procedure>>) -> Flow<()> {
         let Some(triggers) = triggers else { return Ok(()) };
-        let mut frame = copy.around.take().unwrap_or_else(|| Box::new(Frame::new(Arc::clone(triggers))));
+        let mut frame = copy.around.take().unwrap_or_else(|| {
+            copy.notices = self.notices.len();
+            Box::new(Frame::new(Arc::clone(triggers)))
+        });
         let mut messages = Kept(&mut self.notices);
         let outcome = self.view.worker.run(&mut frame, &mut self.view.environment, &mut messages);
         let outcome = outcome.map_err(unattended);

@@ -47,9 +47,11 @@ impl Session {
     /// deferred any longer.
     pub(super) fn check_deferred(&mut self, is_end: bool) -> Flow<()> {
         let mut last: Option<(DeferrableCheck, Arc<Procedure>)> = None;
-        while let Some((number, check)) = self.view.environment.deferred.next(is_end) {
+        let (mut from, mut is_another_attempt) = (0, false);
+        while let Some((number, check)) = self.view.environment.deferred.next(from, is_end) {
             // One check is a short run of its own. Those before it, which stay deferred, were passed.
-            guest::spend_for(UNITS_PER_CHECK + number / CHECKS_PER_UNIT)?;
+            guest::spend_for(UNITS_PER_CHECK + (number - from) / CHECKS_PER_UNIT)?;
+            from = number;
             let (check, values) = (check.check.clone(), check.values.clone());
             let (mut frame, before) = match self.checking.take() {
                 // The check has waited.
@@ -70,8 +72,10 @@ impl Session {
                     for (register, value) in frame.registers.iter_mut().zip(values) {
                         *register = value;
                     }
-                    let known = self.view.environment.deferred.count();
-                    (frame, (self.view.worker.savepoint(), known))
+                    if !std::mem::take(&mut is_another_attempt) {
+                        self.begin_attempts();
+                    }
+                    (frame, self.view.worker.savepoint())
                 }
             };
             let mut messages = Kept(&mut self.notices);
@@ -87,8 +91,9 @@ impl Session {
                 }
                 Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
                     self.note_stale_plan()?;
-                    drop(self.view.worker.rollback_to(before.0));
-                    self.view.environment.deferred.truncate(before.1);
+                    drop(self.view.worker.rollback_to(before));
+                    self.forget_attempt();
+                    is_another_attempt = true;
                     last = None;
                 }
                 Err(failed) => return Err(failed),

@@ -190,16 +190,28 @@ impl Session {
     /// Prepares the session for a new statement.
     fn begin_statement(&mut self) -> Result<()> {
         self.activity.counters.statements.count();
-        self.gathered_before = self.view.environment.mark();
-        self.stale_plans = 0;
-        self.cursors.lock().begin_statement();
-        let sequences = self.view.environment.sequences.get_mut();
-        sequences.begin_statement(self.view.settings.is_read_only());
+        self.begin_attempts();
         self.settle_identity();
         self.settle_names();
         self.view.worker.show_sequences(&mut self.view.environment);
         // A short statement might never check while it runs.
         self.view.environment.stop.check()
+    }
+
+    /// What runs from here on can be undone and run again.
+    pub(super) fn begin_attempts(&mut self) {
+        self.gathered_before = self.view.environment.mark();
+        self.stale_plans = 0;
+        self.cursors.lock().begin_statement();
+        let sequences = self.view.environment.sequences.get_mut();
+        sequences.begin_statement(self.view.settings.is_read_only());
+    }
+
+    /// Undoes what an attempt has left in the session. What it did in the transaction, a rollback undoes.
+    pub(super) fn forget_attempt(&mut self) {
+        self.view.environment.sequences.get_mut().repeat_statement();
+        self.view.environment.go_back(&self.gathered_before);
+        self.cursors.lock().repeat_statement();
     }
 
     pub(super) fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {
@@ -502,9 +514,7 @@ impl Session {
             _ => self.view.environment.stop.check()?,
         }
         self.schema_requests.withdraw();
-        self.view.environment.sequences.get_mut().repeat_statement();
-        self.view.environment.go_back(&self.gathered_before);
-        self.cursors.lock().repeat_statement();
+        self.forget_attempt();
         // Nothing of this attempt has been sent to a client, so its durability does not matter.
         if self.is_alone() {
             drop(self.view.worker.rollback());

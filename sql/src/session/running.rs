@@ -88,6 +88,7 @@ pub(super) struct CopyIn {
     pub(super) statement: Arc<Prepared>,
     pub(super) plan: Arc<Plan>,
     pub(super) intake: Intake,
+    /// Before the current row, or the triggers of the statement.
     pub(super) savepoint: Savepoint,
     /// Whether the current chunk has been taken. The call with it is being repeated after a wait.
     pub(super) is_taken: bool,
@@ -96,6 +97,8 @@ pub(super) struct CopyIn {
     pub(super) rows: u64,
     /// Whether the triggers before the statement have run.
     pub(super) has_begun: bool,
+    /// How many messages there were before the current row.
+    pub(super) notices: usize,
     /// Triggers before or after the statement that wait.
     pub(super) around: Option<Box<Frame>>,
 }
@@ -114,6 +117,5 @@ impl AlterationRun {
     }
 }
 
-/// A deferred check that has begun: its frame, and what there was before it: a savepoint, and how many
-/// deferred checks.
-pub(super) type Checking = (Box<Frame>, (Savepoint, usize));
+/// A deferred check that has begun: its frame, and a savepoint before it.
+pub(super) type Checking = (Box<Frame>, Savepoint);

@@ -42,7 +42,8 @@ pub(crate) enum Trouble {
     None,
     /// Every second call must wait.
     Waits,
-    /// The first run of each transaction ends with a stale plan, after it has done its work.
+    /// Runs end with a stale plan after they have done their work: the first of each transaction, and then
+    /// one more often than before goes well in between.
     StalePlans,
     /// All runs end with a stale plan.
     NothingFits,
@@ -58,7 +59,9 @@ pub(crate) struct TestEngine {
 struct TestWorker {
     trouble: Trouble,
     calls: u64,
-    was_stale: bool,
+    /// The number of runs that ended so in the transaction, and of those that went well since the last one.
+    stale_runs: u32,
+    good_runs: u32,
     is_past_end: bool,
     inner: Box<dyn Worker>,
 }
@@ -74,7 +77,14 @@ impl TestEngine {
     }
 
     fn troubled(&self, inner: Box<dyn Worker>) -> Box<dyn Worker> {
-        Box::new(TestWorker { trouble: self.trouble, calls: 0, was_stale: false, is_past_end: false, inner })
+        Box::new(TestWorker {
+            trouble: self.trouble,
+            calls: 0,
+            stale_runs: 0,
+            good_runs: 0,
+            is_past_end: false,
+            inner,
+        })
     }
 }
 
@@ -177,10 +187,12 @@ impl Work for TestWorker {
         if self.trouble == Trouble::NothingFits {
             return Err(Error::Abort(Abort::StalePlan).into());
         }
-        if self.trouble == Trouble::StalePlans && !self.was_stale && !std::mem::take(&mut self.is_past_end) {
-            self.was_stale = true;
+        let is_stale = self.trouble == Trouble::StalePlans && self.good_runs >= self.stale_runs;
+        if is_stale && !std::mem::take(&mut self.is_past_end) {
+            (self.stale_runs, self.good_runs) = (self.stale_runs + 1, 0);
             return Err(Error::Abort(Abort::StalePlan).into());
         }
+        self.good_runs += 1;
         Ok(())
     }
 
@@ -210,7 +222,7 @@ impl Work for TestWorker {
 
     fn commit(&mut self) -> Flow<Durability> {
         self.wait()?;
-        self.was_stale = false;
+        (self.stale_runs, self.good_runs) = (0, 0);
         self.inner.commit()
     }
 
