@@ -17,7 +17,7 @@
 //!   row).
 //! * Other kinds of objects: `views`, `sequences`, `drawing_defaults` (defaults that draw from them),
 //!   `routine_definition` (procedures and functions), `types`, `enum_types`, `domains`, `type_spelling`
-//!   (types in stored texts), `schemas`, `roles`, `databases`, `triggers`, `extensions`.
+//!   (types in stored texts), `stored_texts`, `schemas`, `roles`, `databases`, `triggers`, `extensions`.
 //! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
@@ -55,6 +55,7 @@ mod routine_definition;
 pub(crate) mod schemas;
 mod sequences;
 mod storage_parameter;
+mod stored_texts;
 pub(crate) mod table_as;
 mod table_like;
 mod tables;

@@ -21,6 +21,7 @@ use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use super::drawing_defaults::DrawingDefault;
+use super::stored_texts::Reads;
 use super::views::kind_of;
 use crate::answer::Output;
 use crate::bind::Binder;
@@ -191,7 +192,7 @@ impl<'a> Dependents<'a> {
                 for table in &self.tables {
                     self.session.callers_in(table, routine, &mut found);
                 }
-                let calls = |text: &str, row: Option<&Arc<Table>>| self.session.calls(text, row, routine);
+                let calls = |text: &str, reads: Reads<'_>| self.session.calls(text, reads, routine);
                 self.types.iter().for_each(|own| self.session.users_in_domain(own, calls, &mut found));
             }
             Object::Type(stored) => self.dependents_of_type(stored, &mut found)?,
@@ -224,16 +225,21 @@ impl<'a> Dependents<'a> {
     }
 
     fn dependents_of_type(&self, stored: &Arc<StoredType>, found: &mut Vec<(Object, bool)>) -> Result<()> {
+        let name = stored.name();
+        let says = |text: &str| names_type(text, &name);
         for table in &self.tables {
             let definition = table.definition();
+            let when = definition
+                .triggers
+                .iter()
+                .filter(|trigger| trigger.condition.as_ref().is_some_and(|condition| says(&condition.shown)));
+            found.extend(when.map(|own| (Object::Trigger(Arc::clone(table), own.name.clone()), false)));
             if definition.view().is_some() {
                 if definition.uses_type(stored.id()) {
                     found.push((Object::Relation(Arc::clone(table)), false));
                 }
                 continue;
             }
-            let name = stored.name();
-            let says = |text: &str| names_type(text, &name);
             let is_of_type = |column: &ColumnDefinition| column.is_of_type(stored.id());
             for (at, column) in (0u16..).zip(definition.visible_columns()) {
                 let computes = column.generation.as_ref().is_some_and(|own| says(&own.expression));
@@ -270,8 +276,7 @@ impl<'a> Dependents<'a> {
         }
         let domains = self.types.iter().filter(|other| other.definition.uses_type(stored.id()));
         found.extend(domains.map(|domain| (Object::Type(Arc::clone(domain)), false)));
-        let name = stored.name();
-        let says = |text: &str, _: Option<&Arc<Table>>| names_type(text, &name);
+        let says = |text: &str, _: Reads<'_>| says(text);
         let others = self.types.iter().filter(|other| other.id() != stored.id());
         others.for_each(|other| self.session.users_in_domain(other, says, found));
         Ok(())
@@ -326,6 +331,8 @@ impl<'a> Dependents<'a> {
             if definition.view().is_some_and(|view| view.uses_table(table.id())) {
                 found.push((Object::Relation(Arc::clone(other)), false));
             }
+            let from = definition.triggers.iter().filter(|own| own.referenced == Some(table.id()));
+            found.extend(from.map(|own| (Object::Trigger(Arc::clone(other), own.name.clone()), true)));
             if other.id() != table.id() && children.contains(&other.id()) {
                 let keys = definition.foreign_keys.iter().filter(|key| key.parent == table.id());
                 found
@@ -398,7 +405,8 @@ impl Viewpoint {
         let (definition, called) = (table.definition(), &routine.definition);
         for trigger in &definition.triggers {
             let runs = trigger.function == called.name && called.identity().is_empty();
-            if runs || self.trigger_asks(table, trigger, routine) {
+            let calls = |text: &str| self.calls(text, Reads::OldAndNew(table), routine);
+            if runs || trigger.condition.as_ref().is_some_and(|own| calls(&own.expression)) {
                 found.push((Object::Trigger(Arc::clone(table), trigger.name.clone()), false));
             }
         }
@@ -408,7 +416,7 @@ impl Viewpoint {
             }
             return;
         }
-        let calls = |text: &str| self.calls(text, Some(table), routine);
+        let calls = |text: &str| self.calls(text, Reads::Row(table), routine);
         for (at, column) in (0u16..).zip(&definition.columns) {
             if column.default.as_deref().is_some_and(calls) {
                 found.push((Object::Default(Arc::clone(table), at), false));
@@ -419,47 +427,27 @@ impl Viewpoint {
         }
     }
 
-    /// Whether a stored expression calls a routine. With a table, it may use its columns.
-    fn calls(&self, text: &str, table: Option<&Arc<Table>>, routine: &Routine) -> bool {
-        let called = || self.called_in(text, table);
+    /// Whether a stored expression calls a routine.
+    fn calls(&self, text: &str, reads: Reads<'_>, routine: &Routine) -> bool {
+        let called = || self.called_in(text, reads);
         text.contains(&routine.definition.name.name)
             && called().is_ok_and(|called| called.iter().any(|one| one.id == routine.id))
     }
 
-    /// The routines that an expression calls. With a table, the expression may use its columns.
-    pub(super) fn called_in(&self, text: &str, table: Option<&Arc<Table>>) -> Result<Vec<Arc<Routine>>> {
+    /// The routines that an expression calls.
+    pub(super) fn called_in(&self, text: &str, reads: Reads<'_>) -> Result<Vec<Arc<Routine>>> {
         self.with_binder(|binder| {
             let parsed = parse_expression(text)?;
-            match table {
-                Some(table) => {
-                    let row = binder.new_row()?;
-                    binder.over_row(table, row, |binder| binder.expression(&parsed))?;
-                }
-                None => {
-                    binder.expression(&parsed)?;
-                }
-            }
+            reads.bind(binder, |binder| binder.expression(&parsed))?;
             Ok(std::mem::take(&mut binder.called))
         })
     }
 
-    /// What the parts of a stored expression mean that is used as a value of this type. With a table, the
-    /// expression may use its columns.
-    pub(super) fn meanings(
-        &self,
-        parsed: &ast::Expr,
-        table: Option<&Arc<Table>>,
-        to: SqlType,
-    ) -> Result<Meanings> {
+    /// What the parts of a stored expression mean that is used as a value of this type.
+    pub(super) fn meanings(&self, parsed: &ast::Expr, reads: Reads<'_>, to: SqlType) -> Result<Meanings> {
         self.with_binder(|binder| {
             let value = |binder: &mut Binder<'_>| binder.of_kept(|binder| binder.default_value(parsed, to));
-            let (bound, meanings) = binder.noting(|binder| match table {
-                Some(table) => {
-                    let row = binder.new_row()?;
-                    binder.over_row(table, row, value)
-                }
-                None => value(binder),
-            });
+            let (bound, meanings) = binder.noting(|binder| reads.bind(binder, value));
             bound.map(|_| meanings)
         })
     }

@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::stored_type::StoredType;
-use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
     CatalogChange, CheckConstraint, ColumnDefinition, DomainDefinition, SequenceId, TableName,
     TypeDefinition, TypeKind,
@@ -17,6 +16,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 
 use super::dependents::Object;
+use super::stored_texts::Reads;
 use super::wanted::WantedCheck;
 use crate::answer::Output;
 use crate::bind::BindContext;
@@ -153,7 +153,7 @@ impl Viewpoint {
     pub(super) fn rewritten_domains(
         &self,
         changed: Option<&TypeDefinition>,
-        rewrite: impl Fn(&mut String, Option<&Arc<Table>>, SqlType) -> Result<bool>,
+        rewrite: impl Fn(&mut String, Reads<'_>, SqlType) -> Result<bool>,
     ) -> Result<Vec<CatalogChange>> {
         let mut changes = Vec::new();
         for stored in self.worker.types() {
@@ -166,11 +166,11 @@ impl Viewpoint {
             let TypeKind::Domain { domain } = &mut definition.kind else { continue };
             let mut is_changed = false;
             if let Some(default) = &mut domain.default {
-                is_changed |= rewrite(default, None, domain.base)?;
+                is_changed |= rewrite(default, Reads::Nothing, domain.base)?;
             }
             for check in &mut domain.checks {
-                is_changed |= rewrite(&mut check.expression, Some(&row), SqlType::Boolean)?;
-                is_changed |= rewrite(&mut check.shown, Some(&row), SqlType::Boolean)?;
+                is_changed |= rewrite(&mut check.expression, Reads::Row(&row), SqlType::Boolean)?;
+                is_changed |= rewrite(&mut check.shown, Reads::Row(&row), SqlType::Boolean)?;
             }
             if is_changed {
                 definition.begin_change();
@@ -185,15 +185,15 @@ impl Viewpoint {
     pub(super) fn users_in_domain(
         &self,
         stored: &Arc<StoredType>,
-        uses: impl Fn(&str, Option<&Arc<Table>>) -> bool,
+        uses: impl Fn(&str, Reads<'_>) -> bool,
         found: &mut Vec<(Object, bool)>,
     ) {
         let Some(domain) = stored.definition.domain() else { return };
-        if domain.default.as_ref().is_some_and(|default| uses(default, None)) {
+        if domain.default.as_ref().is_some_and(|default| uses(default, Reads::Nothing)) {
             found.push((Object::Type(Arc::clone(stored)), false));
         }
         let row = row_type(&value_row(domain));
-        let checks = domain.checks.iter().filter(|check| uses(&check.expression, Some(&row)));
+        let checks = domain.checks.iter().filter(|check| uses(&check.expression, Reads::Row(&row)));
         found
             .extend(checks.map(|check| (Object::DomainCheck(Arc::clone(stored), check.name.clone()), false)));
     }

@@ -14,8 +14,8 @@ use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, Indexed, RoutineDefinition, RoutineId, RoutineKind, TableDefinition, TableName,
-    TypeDefinition, ViewDefinition,
+    CatalogChange, RoutineDefinition, RoutineId, RoutineKind, TableDefinition, TableName, TypeDefinition,
+    ViewDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::is_temporary;
@@ -25,6 +25,7 @@ use hyades_types::value::SqlType;
 use super::alteration::altered;
 use super::command::{CatalogStatement, SchemaCommand};
 use super::schemas::no_schema;
+use super::stored_texts::{Reads, rewrite};
 use crate::answer::Output;
 use crate::emit::{Compiler, unsupported};
 use crate::statement::kept_names::{NameOf, full_name, respelled_expression, respelled_query};
@@ -185,30 +186,6 @@ fn moved_types(
     };
     let changed = definitions.into_iter().map(with_enums);
     changed.map(|definition| CatalogChange::AlterType { definition }).collect()
-}
-
-/// The texts of a table's definition.
-fn texts(definition: &mut TableDefinition) -> Vec<&mut String> {
-    let mut texts: Vec<&mut String> = Vec::new();
-    for column in &mut definition.columns {
-        texts.extend(column.default.as_mut());
-        if let Some(generation) = &mut column.generation {
-            texts.extend([&mut generation.expression, &mut generation.shown]);
-            if let Some(Indexed::Expression(expression)) = &mut generation.indexed {
-                texts.push(expression);
-            }
-        }
-    }
-    for predicate in definition.indexes.iter_mut().filter_map(|index| index.predicate.as_mut()) {
-        texts.extend([&mut predicate.expression, &mut predicate.shown]);
-    }
-    for check in &mut definition.checks {
-        texts.extend([&mut check.expression, &mut check.shown]);
-    }
-    for condition in definition.triggers.iter_mut().filter_map(|trigger| trigger.condition.as_mut()) {
-        texts.extend([&mut condition.expression, &mut condition.shown]);
-    }
-    texts
 }
 
 impl Viewpoint {
@@ -443,34 +420,33 @@ impl Viewpoint {
                     is_changed = true;
                 }
             }
-            if let Some(view) = definition.view() {
-                match respelled_view(view, moving)? {
-                    Some(view) => definition.view = Some(Box::new(view)),
-                    None if !is_changed => continue,
-                    None => {}
-                }
-                let definition = Box::new(definition);
-                changes.push(CatalogChange::ReplaceView { id: table.id(), definition });
-                continue;
+            is_changed |= rewrite(&table, &mut definition, |text, reads, _| {
+                let other = self.respelled(text, reads, moving)?;
+                Ok(other.map(|other| *text = other).is_some())
+            })?;
+            let other_view =
+                definition.view().map(|view| respelled_view(view, moving)).transpose()?.flatten();
+            if let Some(view) = other_view {
+                definition.view = Some(Box::new(view));
+                is_changed = true;
             }
-            for text in texts(&mut definition) {
-                if let Some(other) = self.respelled(text, Some(&table), moving)? {
-                    *text = other;
-                    is_changed = true;
+            match definition.view() {
+                _ if !is_changed => {}
+                Some(_) => {
+                    let definition = Box::new(definition);
+                    changes.push(CatalogChange::ReplaceView { id: table.id(), definition });
                 }
-            }
-            if is_changed {
-                changes.push(altered(&table, definition));
+                None => changes.push(altered(&table, definition)),
             }
         }
         Ok(())
     }
 
-    /// A stored expression in the new spelling. With a table, it may use the table's columns.
-    fn respelled(&self, text: &str, table: Option<&Arc<Table>>, moving: &Moving) -> Result<Option<String>> {
+    /// A stored expression in the new spelling.
+    fn respelled(&self, text: &str, reads: Reads<'_>, moving: &Moving) -> Result<Option<String>> {
         let calls: Vec<(TableName, Vec<SqlType>)> = match moving.is_partial {
             true => self
-                .called_in(text, table)?
+                .called_in(text, reads)?
                 .iter()
                 .map(|routine| (routine.definition.name.clone(), routine.definition.identity()))
                 .collect(),
@@ -496,7 +472,7 @@ impl Viewpoint {
             }
         }
         for default in new.parameters.iter_mut().filter_map(|parameter| parameter.default.as_mut()) {
-            if let Some(other) = self.respelled(default, None, moving)? {
+            if let Some(other) = self.respelled(default, Reads::Nothing, moving)? {
                 *default = other;
             }
         }

@@ -5,7 +5,7 @@ use hyades_types::deferred_checks::{CheckKind, DeferrableCheck};
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::command::{AlterAction, SchemaCommand};
-use crate::statement::QualifiedName;
+use crate::statement::{QualifiedName, TriggerAction, TriggerCommand};
 use crate::viewpoint::Viewpoint;
 
 impl Viewpoint {
@@ -23,6 +23,9 @@ impl Viewpoint {
             SchemaCommand::AlterTable { table, actions, .. } => {
                 let is_harmless = |action: &AlterAction| matches!(action, AlterAction::RenameColumn { .. });
                 if actions.iter().all(is_harmless) { Ok(()) } else { refuse(table, "ALTER TABLE") }
+            }
+            SchemaCommand::Trigger(TriggerCommand { table, action: TriggerAction::Rename { .. } }) => {
+                refuse(table, "ALTER TRIGGER")
             }
             SchemaCommand::CreateIndex(wanted) => refuse(&wanted.table, "CREATE INDEX"),
             SchemaCommand::Truncate { tables, .. } => {

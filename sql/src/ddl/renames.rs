@@ -152,7 +152,9 @@ impl Viewpoint {
         }
         let checks = definition.checks.iter_mut().map(|check| &mut check.name);
         let keys = definition.foreign_keys.iter_mut().map(|key| &mut key.name);
-        for name in checks.chain(keys).filter(|name| *name == from) {
+        let triggers = definition.triggers.iter_mut().filter(|trigger| trigger.constraint.is_some());
+        let triggers = triggers.map(|trigger| &mut trigger.name);
+        for name in checks.chain(keys).chain(triggers).filter(|name| *name == from) {
             to.clone_into(name);
         }
         Ok(vec![altered(table, definition)])

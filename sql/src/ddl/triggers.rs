@@ -27,7 +27,6 @@ use crate::bind::row_expression::{columns_of, row_type};
 use crate::bind::{Binder, Place};
 use crate::emit::Compiler;
 use crate::statement::names::fold;
-use crate::statement::query::parse_expression;
 use crate::statement::{CreateTrigger, QualifiedName, TriggerAction, TriggerCommand};
 use crate::viewpoint::Viewpoint;
 
@@ -378,26 +377,6 @@ impl Viewpoint {
             }
         }
         Ok(())
-    }
-
-    /// Whether the WHEN clause of a trigger calls a routine.
-    pub(super) fn trigger_asks(
-        &self,
-        table: &Arc<Table>,
-        trigger: &TriggerDefinition,
-        routine: &Routine,
-    ) -> bool {
-        let condition = trigger.condition.as_ref().map(|condition| &condition.expression);
-        let Some(text) = condition.filter(|text| text.contains(&routine.definition.name.name)) else {
-            return false;
-        };
-        let called = self.with_binder(|binder| {
-            let rows = (binder.new_row()?, binder.new_row()?);
-            let written = parse_expression(text)?;
-            binder.condition_on_rows(table, rows, &written)?;
-            Ok(std::mem::take(&mut binder.called))
-        });
-        called.is_ok_and(|called| called.iter().any(|one| one.id == routine.id))
     }
 
     fn made_trigger(&self, table: &Arc<Table>, trigger: &CreateTrigger) -> Result<TriggerDefinition> {

@@ -6,40 +6,17 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{
-    Generation, Indexed, RoutineDefinition, TableDefinition, TableName, ViewDefinition,
-};
+use hyades_types::definition::{RoutineDefinition, TableDefinition, TableName, ViewDefinition};
 use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 
-use super::index_expressions::only_where;
+use super::stored_texts::{Reads, rewrite};
 use crate::statement::kept_names::{
     Retyping, quoted_literal, relabelled_array, retyped_expression, retyped_query, with_literals,
 };
-use crate::statement::names::quoted;
 use crate::statement::query::parse_expression;
 use crate::viewpoint::Viewpoint;
-
-/// Recomputes the expressions of index columns from the indexes' conditions and keys.
-fn compute_anew(definition: &mut TableDefinition) {
-    for index in definition.indexes.clone() {
-        for key in definition.computed_for(&index) {
-            let names: Vec<String> =
-                definition.visible_columns().iter().map(|column| quoted(&column.name)).collect();
-            let Some(generation) = &mut definition.columns[usize::from(key)].generation else { continue };
-            let value = match &generation.indexed {
-                Some(Indexed::Column(column)) => names[usize::from(*column)].clone(),
-                Some(Indexed::Expression(expression)) => expression.clone(),
-                None => continue,
-            };
-            generation.expression = match &index.predicate {
-                Some(predicate) => only_where(predicate, &value),
-                None => value,
-            };
-        }
-    }
-}
 
 /// A change of names.
 pub(crate) struct Respelling<'a> {
@@ -67,36 +44,11 @@ impl Respelling<'_> {
     /// Renames in the texts of a table or view. `definition` is that of the table with the changed type.
     /// Returns whether anything has changed.
     pub(super) fn table(&self, table: &Arc<Table>, definition: &mut TableDefinition) -> Result<bool> {
-        if let Some(view) = definition.view.as_deref_mut() {
-            return self.view(view);
-        }
-        let mut is_changed = false;
-        let over = Some(table);
-        for column in &mut definition.columns {
-            if let Some(default) = &mut column.default {
-                is_changed |= self.text(default, None, column.sql_type)?;
-            }
-            match &mut column.generation {
-                Some(Generation { indexed: Some(Indexed::Expression(expression)), shown, .. })
-                | Some(Generation { indexed: None, expression, shown, .. }) => {
-                    is_changed |= self.text(expression, over, column.sql_type)?;
-                    is_changed |= self.text(shown, over, column.sql_type)?;
-                }
-                _ => {}
-            }
-        }
-        let predicates = definition.indexes.iter_mut().filter_map(|index| index.predicate.as_mut());
-        let conditions = predicates
-            .map(|predicate| (&mut predicate.expression, &mut predicate.shown))
-            .chain(definition.checks.iter_mut().map(|check| (&mut check.expression, &mut check.shown)));
-        for (expression, shown) in conditions {
-            is_changed |= self.text(expression, over, SqlType::Boolean)?;
-            is_changed |= self.text(shown, over, SqlType::Boolean)?;
-        }
-        if is_changed {
-            compute_anew(definition);
-        }
-        Ok(is_changed)
+        let in_query = match definition.view.as_deref_mut() {
+            Some(view) => self.view(view)?,
+            None => false,
+        };
+        Ok(rewrite(table, definition, |text, reads, to| self.text(text, reads, to))? | in_query)
     }
 
     /// Renames in the defaults of a routine's parameters. Returns whether anything has changed.
@@ -104,7 +56,7 @@ impl Respelling<'_> {
         let mut is_changed = false;
         for parameter in &mut definition.parameters {
             if let Some(default) = &mut parameter.default {
-                is_changed |= self.text(default, None, parameter.sql_type)?;
+                is_changed |= self.text(default, Reads::Nothing, parameter.sql_type)?;
             }
         }
         Ok(is_changed)
@@ -123,10 +75,10 @@ impl Respelling<'_> {
         Ok(is_changed)
     }
 
-    /// Renames in an expression that is used as a value of this type. With a table, it may use its columns.
-    pub(super) fn text(&self, text: &mut String, table: Option<&Arc<Table>>, to: SqlType) -> Result<bool> {
+    /// Renames in an expression that is used as a value of this type.
+    pub(super) fn text(&self, text: &mut String, reads: Reads<'_>, to: SqlType) -> Result<bool> {
         let other = match self.label {
-            Some(label) => self.relabelled(text, table, to, label)?,
+            Some(label) => self.relabelled(text, reads, to, label)?,
             None => retyped_expression(text, &self.retyping())?,
         };
         let is_changed = other.is_some();
@@ -137,7 +89,7 @@ impl Respelling<'_> {
     fn relabelled(
         &self,
         text: &str,
-        table: Option<&Arc<Table>>,
+        reads: Reads<'_>,
         to: SqlType,
         Relabelling { enum_type, from, to: new }: Relabelling<'_>,
     ) -> Result<Option<String>> {
@@ -146,7 +98,7 @@ impl Respelling<'_> {
             return Ok(None);
         }
         let parsed = parse_expression(text)?;
-        let meanings = self.session.meanings(&parsed, table, to.with_enum_type(enum_type))?;
+        let meanings = self.session.meanings(&parsed, reads, to.with_enum_type(enum_type))?;
         with_literals(text, &parsed, &mut |at, label| {
             let exchanged = |sql_type: SqlType| match sql_type.element() {
                 Some(element) if element.sql_type() == SqlType::Enum(enum_type) => {
