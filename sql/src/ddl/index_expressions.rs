@@ -18,6 +18,7 @@ use super::column_changes::{rewritten, unchanged};
 use super::filling::Filling;
 use super::index_changes::named_column;
 use super::renames::with_renamed_column;
+use super::stored_texts::only_where;
 use super::wanted::{WantedIndex, WantedIndexed};
 use crate::bind::Binder;
 use crate::bind::aggregation::AggregateMode;
@@ -103,11 +104,6 @@ impl Binder<'_> {
             columns: columns_of(&condition, row),
         })
     }
-}
-
-/// The text of a column that is NULL in the rows that an index leaves out.
-pub(crate) fn only_where(predicate: &IndexPredicate, value: &str) -> String {
-    format!("CASE WHEN {} THEN {value} END", predicate.expression)
 }
 
 impl Viewpoint {

@@ -4,11 +4,10 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{Generation, Indexed, TableDefinition};
+use hyades_types::definition::{Generation, IndexPredicate, Indexed, TableDefinition};
 use hyades_types::error::Result;
 use hyades_types::value::SqlType;
 
-use super::index_expressions::only_where;
 use crate::bind::Binder;
 use crate::statement::names::quoted;
 
@@ -88,6 +87,11 @@ fn texts<'a>(table: &'a Arc<Table>, definition: &'a mut TableDefinition) -> Vec<
         texts.extend([(expression, reads, SqlType::Boolean), (shown, reads, SqlType::Boolean)]);
     }
     texts
+}
+
+/// The text of a column that is NULL in the rows that an index leaves out.
+pub(super) fn only_where(predicate: &IndexPredicate, value: &str) -> String {
+    format!("CASE WHEN {} THEN {value} END", predicate.expression)
 }
 
 /// Recomputes the expressions of index columns from the indexes' conditions and keys.

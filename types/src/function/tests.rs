@@ -56,6 +56,7 @@ fn every_signature_is_computed() {
         TypePattern::Exact(SqlType::DoublePrecision) => Value::Double(0.5),
         TypePattern::Exact(SqlType::Numeric(_)) => Value::numeric(BigDecimal::from(2)),
         TypePattern::Exact(SqlType::Bytea) => Value::Bytea(Box::new([1])),
+        TypePattern::Exact(SqlType::Uuid) => Value::Uuid([1; 16]),
         TypePattern::Exact(SqlType::Date) => Value::Date(1),
         TypePattern::Exact(SqlType::Time(_)) => Value::Time(1),
         TypePattern::Exact(SqlType::Timestamp(_)) => Value::Timestamp(1),
