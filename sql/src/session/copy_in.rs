@@ -155,13 +155,15 @@ impl Session {
             }
             (copy.is_row_pending, copy.notices) = (true, self.notices.len());
         }
-        while is_last {
+        if !is_last {
+            return Ok(());
+        }
+        loop {
             match self.run_around(copy, copy_plan(&plan)?.after.as_ref()) {
                 Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => plan = self.copy_again(copy)?,
                 outcome => return outcome,
             }
         }
-        Ok(())
     }
 
     /// What was done so far stays if the next row is undone.
