@@ -15,9 +15,10 @@
 //!   (USING INDEX).
 //! * Indexes: `indexes` (the statements), `index_changes`, `index_expressions` (what they compute from a
 //!   row).
-//! * Other kinds of objects: `views`, `sequences`, `drawing_defaults` (defaults that draw from them),
-//!   `routine_definition` (procedures and functions), `types`, `enum_types`, `domains`, `type_spelling`
-//!   (types in stored texts), `stored_texts`, `schemas`, `roles`, `databases`, `triggers`, `extensions`.
+//! * Other kinds of objects: `views`, `view_changes`, `sequences`, `drawing_defaults` (defaults that draw
+//!   from them), `routine_definition` (procedures and functions), `types`, `enum_types`, `domains`,
+//!   `type_spelling` (types in stored texts), `stored_texts`, `schemas`, `roles`, `databases`, `triggers`,
+//!   `extensions`.
 //! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
@@ -64,6 +65,7 @@ mod triggers;
 mod truncation;
 mod type_spelling;
 mod types;
+mod view_changes;
 mod views;
 mod wanted;
 

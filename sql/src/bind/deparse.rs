@@ -33,7 +33,7 @@ use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByKind, Query, Select,
 
 use super::aggregation::AggregateMode;
 use super::group_by::nested_sets;
-use super::scope::{RelationKind, Scope, ScopeColumn};
+use super::scope::{Relation, RelationKind, Scope, ScopeColumn};
 use super::select::clause_around;
 use super::{Binder, Place};
 use crate::statement::locking;
@@ -57,6 +57,14 @@ pub(crate) struct Uses {
     pub(crate) columns: BTreeSet<(TableId, u16)>,
     /// Routines, each with the types of the arguments that a caller gives.
     pub(crate) routines: Vec<(TableName, Vec<SqlType>)>,
+}
+
+/// Something that gets another name.
+pub(crate) enum Renaming<'a> {
+    /// A table or view.
+    Relation(TableId, &'a str),
+    /// The column of this number of a table.
+    Column((TableId, u16), &'a str),
 }
 
 /// The relations of a query, and the names that they are printed under.
@@ -86,9 +94,28 @@ pub(crate) struct Deparser<'b, 'a> {
     /// The levels, innermost last.
     levels: Vec<Level>,
     uses: Uses,
+    /// What is printed under a name that it does not have yet.
+    renaming: Option<&'b Renaming<'b>>,
+    /// The new name cannot be printed everywhere.
+    is_ambiguous: bool,
 }
 
 impl Binder<'_> {
+    /// The same query once something is renamed. `None` if other words of it would have to change as well.
+    pub(crate) fn renamed_query(
+        &mut self,
+        query: &Query,
+        names: &[String],
+        is_pretty: bool,
+        renaming: &Renaming<'_>,
+    ) -> Result<Option<String>> {
+        let mut deparser = Deparser::new(self, is_pretty, true);
+        deparser.result_names = Some(names.to_vec());
+        deparser.renaming = Some(renaming);
+        let text = deparser.query(query, 0, true)?;
+        Ok((!deparser.is_ambiguous).then_some(text))
+    }
+
     /// The query of a view whose columns have these names, bound only for printing, and the objects that it
     /// names.
     pub(crate) fn shown_query(
@@ -107,7 +134,18 @@ impl Binder<'_> {
 impl<'b, 'a> Deparser<'b, 'a> {
     fn new(binder: &'b mut Binder<'a>, is_pretty: bool, has_prefixes: bool) -> Deparser<'b, 'a> {
         let (levels, uses) = (Vec::new(), Uses::default());
-        Deparser { binder, is_pretty, has_prefixes, indent: 0, result_names: None, levels, uses }
+        let (result_names, renaming) = (None, None);
+        Deparser {
+            binder,
+            is_pretty,
+            has_prefixes,
+            indent: 0,
+            result_names,
+            levels,
+            uses,
+            renaming,
+            is_ambiguous: false,
+        }
     }
 
     /// Begins a line with this word, indented by `plus` characters more than the level says.
@@ -133,12 +171,22 @@ impl<'b, 'a> Deparser<'b, 'a> {
             let is_taken = |name: &String| {
                 names.contains(name) || self.levels.iter().any(|level| level.names.contains(name))
             };
-            let mut numbers = (1u32..).map(|number| format!("{}_{number}", relation.name));
-            let own = Some(relation.name.clone()).filter(|name| !is_taken(name));
+            let own = self.new_name_of(relation).unwrap_or(&relation.name);
+            let mut numbers = (1u32..).map(|number| format!("{own}_{number}"));
+            let own = Some(own.to_owned()).filter(|name| !is_taken(name));
             let name = own.or_else(|| numbers.find(|name| !is_taken(name)));
             names.push(name.unwrap_or_default());
         }
         self.levels.push(Level { scope, names });
+    }
+
+    /// The new name of a relation that is printed under its own name.
+    fn new_name_of(&self, relation: &Relation) -> Option<&'b str> {
+        let Some(Renaming::Relation(id, to)) = self.renaming else { return None };
+        let (RelationKind::Table { table, .. } | RelationKind::View(_, table)) = &relation.kind else {
+            return None;
+        };
+        (table.id() == *id && table.definition().name.name == relation.name).then_some(to)
     }
 
     /// A query nested in the current one. `sees_around`: it can name the relations of the current one.
@@ -568,6 +616,8 @@ impl<'b, 'a> Deparser<'b, 'a> {
         for clause in &query.locks {
             let clause = locking::unpack(clause);
             let Some(level) = self.levels.last() else { return Ok(()) };
+            let names_relation = matches!(self.renaming, Some(Renaming::Relation(..)));
+            self.is_ambiguous |= names_relation && !clause.tables.is_empty();
             let tables: Vec<String> = match clause.tables.is_empty() {
                 false => clause.tables.clone(),
                 true => level.names.clone(),
@@ -599,10 +649,17 @@ impl<'b, 'a> Deparser<'b, 'a> {
         };
         let Some((relation, column)) = found else { return quoted(scope.column_name(column)) };
         let shown = &scope.relations[relation];
+        let mut name = quoted(&shown.columns[column].0);
         if let RelationKind::Table { table, .. } = &shown.kind {
-            self.uses.columns.insert((table.id(), u16::try_from(column).unwrap_or(u16::MAX)));
+            let used = (table.id(), u16::try_from(column).unwrap_or(u16::MAX));
+            self.uses.columns.insert(used);
+            if let Some(Renaming::Column(renamed, to)) = self.renaming
+                && *renamed == used
+                && table.definition().columns[column].name == shown.columns[column].0
+            {
+                name = quoted(to);
+            }
         }
-        let name = quoted(&shown.columns[column].0);
         match self.has_prefixes {
             true => format!("{}.{name}", quoted(&self.levels[level].names[relation])),
             false => name,

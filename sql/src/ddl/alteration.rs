@@ -108,52 +108,19 @@ impl Viewpoint {
         Ok(Stepped::Changed(changes))
     }
 
-    /// A view is stored as text that names tables and columns as they are.
-    fn refuse_under_views(&self, table: &Table, action: &AlterAction) -> Result<()> {
-        match action {
-            AlterAction::DropColumn { name, .. } => self.refuse_change_under_views(table, Some(name), true),
-            AlterAction::SetType { column, .. } => self.refuse_change_under_views(table, Some(column), false),
-            AlterAction::RenameColumn { .. } => self.refuse_change_under_views(table, None, false),
-            _ => Ok(()),
-        }
-    }
-
-    /// `name` is the column that is changed or dropped, `None` if something is renamed.
-    pub(super) fn refuse_change_under_views(
-        &self,
-        table: &Table,
-        name: Option<&String>,
-        is_dropped: bool,
-    ) -> Result<()> {
-        let definition = table.definition();
-        let column = name.and_then(|name| definition.column_index(name));
-        let column = column.and_then(|at| u16::try_from(at).ok());
-        for other in self.visible_tables() {
-            let view = other.definition();
-            let Some(made_of) = view.view.as_ref().filter(|view| view.uses_table(table.id())) else {
-                continue;
-            };
-            let uses_column = column.is_some_and(|column| made_of.uses_column(table.id(), column));
-            let (view, shown) = (&view.name.name, name.map_or("", String::as_str));
-            if uses_column && is_dropped {
-                let what = format!("column {shown} of table {}", definition.name.name);
-                let message = format!("cannot drop {what} because other objects depend on it");
-                return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                    .with_detail(format!("view {view} depends on {what}"))
-                    .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
-            }
-            if uses_column {
-                let message = "cannot alter type of a column used by a view or rule";
-                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                    .with_detail(format!("rule _RETURN on view {view} depends on column \"{shown}\"")));
-            }
-            if name.is_none() || is_dropped {
-                let message = "renaming and dropping parts of a table that a view uses is not supported yet";
-                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                    .with_hint("Drop the view, and create it again."));
-            }
-        }
-        Ok(())
+    /// Error 0A000 if a view uses the column.
+    fn refuse_type_under_views(&self, table: &Table, column: &str) -> Result<()> {
+        let at = table.definition().column_index(column).and_then(|at| u16::try_from(at).ok());
+        let Some(at) = at else { return Ok(()) };
+        let Some((view, _)) =
+            self.views_over(table.id()).into_iter().find(|(_, own)| own.uses_column(table.id(), at))
+        else {
+            return Ok(());
+        };
+        let view = &view.definition().name.name;
+        let message = "cannot alter type of a column used by a view or rule";
+        Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+            .with_detail(format!("rule _RETURN on view {view} depends on column \"{column}\"")))
     }
 
     fn changes_of_action(
@@ -163,7 +130,9 @@ impl Viewpoint {
         output: &mut dyn Output,
     ) -> Flow<Vec<CatalogChange>> {
         let table = Arc::clone(&alteration.table);
-        self.refuse_under_views(&table, action)?;
+        if let AlterAction::SetType { column, .. } = action {
+            self.refuse_type_under_views(&table, column)?;
+        }
         let changes = match action {
             AlterAction::AddPrimaryKey(key) => self.added_primary_key(&table, key),
             AlterAction::AddUnique(unique) => self.added_unique(&table, unique),

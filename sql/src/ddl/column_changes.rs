@@ -28,6 +28,7 @@ use super::alteration_steps::{AlterStep, Alteration};
 use super::dependents::Object;
 use super::drawing_defaults::DrawingDefault;
 use super::filling::Filling;
+use super::view_changes::replaced_view;
 use super::wanted::NewColumn;
 use crate::answer::Output;
 use crate::bind::row_expression::row_type;
@@ -215,12 +216,61 @@ impl Viewpoint {
         let children = self.locked_children(&old)?;
         let of_table = format!("of table {}", self.shown(&old.name));
         let what = format!("column {name} {of_table}");
-        let mut freed = Vec::new();
-        let mut dependents = Vec::new();
-        for key in old.foreign_keys.iter().filter(|key| key.columns.contains(&gone)) {
+        let (mut freed, mut dependents) = self.keys_with_column(&table, gone, &children);
+        for default in self.defaults_from_column(&table, gone)? {
+            dependents.push(self.described(&Object::Default(Arc::clone(&default.table), default.column)));
+            freed.push(CatalogChange::DropDefault { id: default.table.id(), column: default.column });
+        }
+        freed.extend(self.without_triggers_on(&table, gone, &mut dependents));
+        let views = self.views_over(table.id());
+        let (using, others): (Vec<_>, Vec<_>) =
+            views.into_iter().partition(|(_, view)| view.uses_column(table.id(), gone));
+        let using: Vec<Object> = using.into_iter().map(|(view, _)| Object::Relation(view)).collect();
+        let mut using = self.with_dependents(&using)?;
+        dependents.extend(using.iter().map(|view| self.described(view)));
+        let computed = computed_from(&old, gone);
+        dependents.extend(computed.iter().map(|name| format!("column {name} {of_table}")));
+        if !dependents.is_empty() {
+            self.tell_dependents(&what, &dependents, cascades, output)?;
+        }
+        using.reverse();
+        freed.extend(self.drops_of_objects(&using)?);
+        if !computed.is_empty() {
+            alteration.drop_columns(computed.into_iter().chain([name.to_owned()]));
+            return Ok(freed);
+        }
+        if !freed.is_empty() {
+            alteration.again = true;
+            return Ok(freed);
+        }
+        let mut changes = self.without_sequences_of(&table, gone);
+        changes.push(without_indexed(&table, gone));
+        for (other, view) in others {
+            changes.push(replaced_view(&other, view.without_column(table.id(), gone)));
+        }
+        for child in children.into_iter().filter(|child| child.id() != table.id()) {
+            let mut definition = TableDefinition::clone(&child.definition());
+            for key in definition.foreign_keys.iter_mut().filter(|key| key.parent == table.id()) {
+                key.parent_columns.iter_mut().for_each(|column| *column = moved(*column, gone));
+            }
+            changes.push(altered(&child, definition));
+        }
+        Ok(changes)
+    }
+
+    /// The changes that drop the foreign keys on both sides of a column, and the descriptions of those that
+    /// belong to other columns.
+    fn keys_with_column(
+        &self,
+        table: &Arc<Table>,
+        gone: u16,
+        children: &[Arc<Table>],
+    ) -> (Vec<CatalogChange>, Vec<String>) {
+        let (mut freed, mut dependents) = (Vec::new(), Vec::new());
+        for key in table.definition().foreign_keys.iter().filter(|key| key.columns.contains(&gone)) {
             freed.push(CatalogChange::DropForeignKey { id: table.id(), name: key.name.clone() });
         }
-        for child in &children {
+        for child in children {
             let definition = child.definition();
             // Foreign keys of the table itself that contain the column on their own side are dropped
             // without a report.
@@ -232,34 +282,7 @@ impl Viewpoint {
                 freed.push(CatalogChange::DropForeignKey { id: child.id(), name });
             }
         }
-        for default in self.defaults_from_column(&table, gone)? {
-            dependents.push(self.described(&Object::Default(Arc::clone(&default.table), default.column)));
-            freed.push(CatalogChange::DropDefault { id: default.table.id(), column: default.column });
-        }
-        freed.extend(self.without_triggers_on(&table, gone, &mut dependents));
-        let computed = computed_from(&old, gone);
-        dependents.extend(computed.iter().map(|name| format!("column {name} {of_table}")));
-        if !dependents.is_empty() {
-            self.tell_dependents(&what, &dependents, cascades, output)?;
-        }
-        if !computed.is_empty() {
-            alteration.drop_columns(computed.into_iter().chain([name.to_owned()]));
-            return Ok(freed);
-        }
-        if !freed.is_empty() {
-            alteration.again = true;
-            return Ok(freed);
-        }
-        let mut changes = self.without_sequences_of(&table, gone);
-        changes.push(without_indexed(&table, gone));
-        for child in children.into_iter().filter(|child| child.id() != table.id()) {
-            let mut definition = TableDefinition::clone(&child.definition());
-            for key in definition.foreign_keys.iter_mut().filter(|key| key.parent == table.id()) {
-                key.parent_columns.iter_mut().for_each(|column| *column = moved(*column, gone));
-            }
-            changes.push(altered(&child, definition));
-        }
-        Ok(changes)
+        (freed, dependents)
     }
 
     /// The change that drops the triggers which refer to a column, if there are any. Their descriptions are

@@ -400,6 +400,15 @@ impl Viewpoint {
         self.drops_of_objects(&objects)
     }
 
+    /// These objects and all that depend on them, each before its dependents.
+    pub(super) fn with_dependents(&self, named: &[Object]) -> Result<Vec<Object>> {
+        let mut dependents = Dependents::new(self);
+        for object in named {
+            dependents.visit(object, false, String::new())?;
+        }
+        Ok(dependents.targets.into_iter().rev().map(|target| target.object).collect())
+    }
+
     /// Finds what calls a routine in a table or view: the query of a view, defaults and CHECK constraints.
     fn callers_in(&self, table: &Arc<Table>, routine: &Arc<Routine>, found: &mut Vec<(Object, bool)>) {
         let (definition, called) = (table.definition(), &routine.definition);

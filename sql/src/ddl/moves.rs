@@ -14,8 +14,8 @@ use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, RoutineDefinition, RoutineId, RoutineKind, TableDefinition, TableName, TypeDefinition,
-    ViewDefinition,
+    CatalogChange, RoutineDefinition, RoutineId, RoutineKind, TableDefinition, TableId, TableName,
+    TypeDefinition, ViewDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::is_temporary;
@@ -26,7 +26,9 @@ use super::alteration::altered;
 use super::command::{CatalogStatement, SchemaCommand};
 use super::schemas::no_schema;
 use super::stored_texts::{Reads, rewrite};
+use super::view_changes::renamed_view;
 use crate::answer::Output;
+use crate::bind::deparse::Renaming;
 use crate::emit::{Compiler, unsupported};
 use crate::statement::kept_names::{NameOf, full_name, respelled_expression, respelled_query};
 use crate::statement::{AccessCommand, Move, Moved, MovedTo, Owned, QualifiedName, RoleName};
@@ -98,6 +100,11 @@ impl Moving {
     fn moves_routine(&self, name: &TableName, types: &[SqlType]) -> bool {
         let is_it = |own: &RoutineDefinition| own.name == *name && own.identity() == types;
         self.routines.iter().any(|routine| is_it(&routine.definition))
+    }
+
+    /// The relation that gets another name in its schema.
+    fn renaming(&self) -> Option<(TableId, &str)> {
+        Some((self.relations.first()?.id(), self.name.as_deref()?))
     }
 
     fn is_moved(&self, of: NameOf, name: &TableName, calls: &Calls) -> bool {
@@ -424,8 +431,13 @@ impl Viewpoint {
                 let other = self.respelled(text, reads, moving)?;
                 Ok(other.map(|other| *text = other).is_some())
             })?;
-            let other_view =
-                definition.view().map(|view| respelled_view(view, moving)).transpose()?.flatten();
+            let other_view = match (definition.view(), moving.renaming()) {
+                (Some(view), Some((id, to))) if view.uses_table(id) => {
+                    let renaming = Renaming::Relation(id, to);
+                    Some(self.with_context(|context| renamed_view(&table, view, context, &renaming))?)
+                }
+                (view, _) => view.map(|view| respelled_view(view, moving)).transpose()?.flatten(),
+            };
             if let Some(view) = other_view {
                 definition.view = Some(Box::new(view));
                 is_changed = true;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableDefinition, TableId};
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 
 use super::column_changes::without_columns;
 use super::dependents::Object;
@@ -150,7 +150,18 @@ impl Viewpoint {
             .map(|one| (Arc::clone(&one.table), one.columns.clone()))
             .collect();
         for (table, gone) in &narrowed {
-            self.refuse_to_narrow(table, gone, &remainders)?;
+            self.refuse_to_narrow(table, gone)?;
+            let mut from_last = gone.clone();
+            from_last.sort_unstable();
+            for (other, _) in self.views_over(table.id()) {
+                if !remainders.goes(other.id()) {
+                    let definition = &mut remainders.of(&other).definition;
+                    for column in from_last.iter().rev() {
+                        let view = definition.view().map(|view| view.without_column(table.id(), *column));
+                        definition.view = view.map(Box::new);
+                    }
+                }
+            }
             for child in table.definition().children() {
                 let Some(child) = self.table_by_id(child).filter(|child| child.id() != table.id()) else {
                     continue;
@@ -187,20 +198,11 @@ impl Viewpoint {
     }
 
     /// Error 0A000 if a table cannot lose these columns.
-    fn refuse_to_narrow(&self, table: &Table, gone: &[u16], remainders: &Remainders<'_>) -> Result<()> {
+    fn refuse_to_narrow(&self, table: &Table, gone: &[u16]) -> Result<()> {
         let definition = table.definition();
         let left = (0u16..).zip(definition.visible_columns()).filter(|(at, _)| !gone.contains(at));
         if left.count() == 0 {
             return unsupported("tables without columns are not supported yet");
-        }
-        let is_view = |other: &&Arc<Table>| {
-            let view = other.definition().view.clone();
-            view.is_some_and(|view| view.uses_table(table.id())) && !remainders.goes(other.id())
-        };
-        if self.visible_tables().iter().any(|other| is_view(&other)) {
-            let message = "renaming and dropping parts of a table that a view uses is not supported yet";
-            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                .with_hint("Drop the view, and create it again."));
         }
         Ok(())
     }

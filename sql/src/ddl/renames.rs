@@ -13,8 +13,10 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, visit_expressions_mut};
 
 use super::alteration::{altered, duplicate_constraint};
+use super::view_changes::{renamed_view, replaced_view};
 use super::wanted::WantedCheck;
 use crate::answer::Output;
+use crate::bind::deparse::Renaming;
 use crate::bind::row_expression::row_type;
 use crate::statement::deep_text::Written;
 use crate::statement::names::fold;
@@ -75,7 +77,6 @@ impl Viewpoint {
 
     fn renamed_table(&self, table: &Arc<Table>, name: &str) -> Result<Vec<CatalogChange>> {
         self.refuse_taken(&TableName { name: name.to_owned(), ..table.definition().name.clone() })?;
-        self.refuse_change_under_views(table, None, false)?;
         self.moved_table(table, name)
     }
 
@@ -126,7 +127,15 @@ impl Viewpoint {
         }
         self.rename_in_triggers(&mut definition, number, (from, to))?;
         self.rename_in_indexes(&mut definition, number, (from, to))?;
-        Ok(vec![altered(table, definition)])
+        let mut changes = vec![altered(table, definition)];
+        let renaming = Renaming::Column((table.id(), number), to);
+        for (other, view) in self.views_over(table.id()) {
+            if view.uses_column(table.id(), number) {
+                let view = self.with_context(|context| renamed_view(&other, &view, context, &renaming))?;
+                changes.push(replaced_view(&other, view));
+            }
+        }
+        Ok(changes)
     }
 
     pub(super) fn renamed_constraint(

@@ -29,7 +29,7 @@ fn invalid<T>(message: &str) -> Result<T> {
     Err(Error::input(sqlstate::SYNTAX_ERROR, message))
 }
 
-fn parsed_query(text: &str) -> Result<ast::Query> {
+pub(super) fn parsed_query(text: &str) -> Result<ast::Query> {
     match query::parse(text)? {
         Statement::Query(statement) => match *statement {
             ast::Statement::Query(query) => Ok(*query),

@@ -13,6 +13,8 @@ DROP TYPE mood CASCADE;
 DROP TABLE one;
 CREATE VIEW v AS SELECT n FROM t;
 DROP TYPE mood CASCADE;
+CREATE TYPE mood AS ENUM ('sad', 'ok');
+ALTER TABLE t ADD COLUMN m mood DEFAULT 'sad';
 DROP VIEW v;
 -- An index that converts to the type
 CREATE TABLE i (a int, b text);

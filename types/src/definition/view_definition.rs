@@ -46,6 +46,19 @@ impl ViewDefinition {
         self.tables.contains(&id)
     }
 
+    /// The same once a table has lost a column that the view does not use.
+    pub fn without_column(&self, table: TableId, gone: u16) -> ViewDefinition {
+        let moved = |column: u16| if column > gone { column - 1 } else { column };
+        let mut view = self.clone();
+        for (_, column) in view.columns.iter_mut().filter(|(id, _)| *id == table) {
+            *column = moved(*column);
+        }
+        if let Some(base) = view.base.as_mut().filter(|base| base.relation == table) {
+            base.columns.iter_mut().flatten().for_each(|column| *column = moved(*column));
+        }
+        view
+    }
+
     pub fn uses_column(&self, table: TableId, column: u16) -> bool {
         self.columns.contains(&(table, column))
     }

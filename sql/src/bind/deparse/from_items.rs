@@ -9,8 +9,8 @@ use sqlparser::ast::{
 };
 
 use super::super::Place;
-use super::super::scope::{ScopeColumn, Visibility};
-use super::{Deparser, quoted};
+use super::super::scope::{Relation, RelationKind, ScopeColumn, Visibility};
+use super::{Deparser, Renaming, quoted};
 use crate::statement::names::{fold, parts};
 use crate::statement::using_alias;
 
@@ -73,6 +73,7 @@ impl Deparser<'_, '_> {
                         Ok(idents.last().map(|ident| quoted(&fold(ident))).unwrap_or_default())
                     });
                     let names = names.collect::<Result<Vec<String>>>()?;
+                    self.note_words(&names);
                     out.push_str(&format!(" USING ({})", names.join(", ")));
                     if alias.is_some() {
                         out.push_str(&format!(" AS {}", quoted(&self.level_name(*number))));
@@ -83,7 +84,10 @@ impl Deparser<'_, '_> {
                 JoinConstraint::Natural if is_cross => {
                     out.push_str(if self.is_pretty { " ON TRUE" } else { " ON (true)" });
                 }
-                JoinConstraint::Natural => out.push_str(&format!(" USING ({})", natural.join(", "))),
+                JoinConstraint::Natural => {
+                    self.note_words(&natural);
+                    out.push_str(&format!(" USING ({})", natural.join(", ")));
+                }
                 JoinConstraint::None => {}
             }
             if !self.is_pretty {
@@ -121,7 +125,7 @@ impl Deparser<'_, '_> {
     /// The columns that a NATURAL join merges: the merged ones that belong to the last relation.
     fn natural_columns(&self, relations: std::ops::Range<usize>) -> Vec<String> {
         let scope = &self.binder.scope;
-        let shown: Vec<&crate::bind::scope::Relation> = scope.relations[relations]
+        let shown: Vec<&Relation> = scope.relations[relations]
             .iter()
             .filter(|relation| relation.visibility != Visibility::InView)
             .collect();
@@ -217,9 +221,22 @@ impl Deparser<'_, '_> {
         names.get(relation).cloned().unwrap_or_default()
     }
 
+    /// Notes that these names of columns are printed as they are.
+    fn note_words(&mut self, names: &[String]) {
+        let Some(Renaming::Column((id, at), _)) = self.renaming else { return };
+        let is_renamed = |relation: &Relation| match &relation.kind {
+            RelationKind::Table { table, .. } if table.id() == *id => {
+                names.contains(&quoted(&table.definition().columns[usize::from(*at)].name))
+            }
+            _ => false,
+        };
+        let relations = self.levels.iter().flat_map(|level| &level.scope.relations);
+        self.is_ambiguous |= relations.chain(&self.binder.scope.relations).any(is_renamed);
+    }
+
     /// The name after an item and the names of its columns, where they are printed.
     fn named(
-        &self,
+        &mut self,
         relation: usize,
         is_said: bool,
         alias: Option<&TableAlias>,
@@ -235,6 +252,7 @@ impl Deparser<'_, '_> {
         {
             let columns = level.scope.relations[relation].columns.iter();
             let columns: Vec<String> = columns.map(|(name, _)| quoted(name)).collect();
+            self.note_words(&columns);
             out.push_str(&format!("({})", columns.join(", ")));
         }
         out
@@ -253,7 +271,12 @@ impl Deparser<'_, '_> {
         }
         let table = self.binder.table(name)?;
         self.uses.tables.insert(table.id());
-        let name = table.definition().name.clone();
+        let mut name = table.definition().name.clone();
+        if let Some(Renaming::Relation(id, to)) = self.renaming
+            && *id == table.id()
+        {
+            (*to).clone_into(&mut name.name);
+        }
         Ok((format!("{}.{}", quoted(&name.schema), quoted(&name.name)), name.name))
     }
 }
