@@ -8,9 +8,9 @@
 //! * results: `tree` (of a query), `bound` (an expression: type and place), `rights` (what the user needs),
 //!   `callee` (routines that are called), `meanings` (what names and literals meant);
 //! * types: `types` (their names), `domain`, `coerce` (conversions), `collation`;
-//! * expressions: `expression` (the walk), `row_expression` (over one row), `rows` (as values) and
-//!   `row_syntax`, `operator`, `special` (constructs
-//!   with a grammar of their own), `overlaps`, `array_expression`, `json_expression`, `subquery`;
+//! * expressions: `expression` (the walk), `row_expression` (over one row), `rows` (as values),
+//!   `row_columns` (their fields), `row_syntax`, `operator`, `special` (constructs with a grammar of their
+//!   own), `overlaps`, `array_expression`, `json_expression`, `subquery`;
 //! * calls: `function_call`, `conversion_call` (`date(...)`), `enum_call`, `sequence_call`, `session_call`
 //!   and `session_function` (about the session), `set_call` (of sets, in the select list), `routine_call`,
 //!   `column_defaults`, `defaults` (of parameters), `missing` (functions that Hyades lacks);
@@ -58,6 +58,7 @@ mod overlaps;
 mod recursive;
 mod rights;
 pub(crate) mod routine_call;
+mod row_columns;
 pub(crate) mod row_expression;
 mod row_locks;
 mod row_syntax;
@@ -112,7 +113,7 @@ use callee::CalleeEntry;
 use meanings::Meanings;
 use scope::Scope;
 use session_function::SessionCall;
-use tree::{CommonTable, Subquery, Surroundings};
+use tree::{CommonTable, KnownRows, Subquery, Surroundings};
 use types::NamedTypes;
 use windowing::{WINDOW_PLACEHOLDER, WindowCalls};
 
@@ -316,6 +317,7 @@ pub(crate) struct Binder<'a> {
     named: Named,
     /// In a select list: its set-returning functions.
     set_calls: Option<set_call::SetCalls>,
+    known_rows: KnownRows,
     /// The window functions of the current query, from its select list on.
     windows: Option<WindowCalls>,
     pub(crate) session_calls: Vec<SessionCall>,
@@ -411,6 +413,7 @@ impl<'a> Binder<'a> {
             aggregate_mode: AggregateMode::Forbidden("in this context"),
             named: Named::default(),
             set_calls: None,
+            known_rows: KnownRows::default(),
             windows: None,
             session_calls: Vec::new(),
             column_places: Vec::new(),

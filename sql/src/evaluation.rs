@@ -103,11 +103,20 @@ pub(crate) fn fold(expr: Expr) -> Result<Expr> {
     NOWHERE.with(|environment| evaluate(&expr, &[], environment)).map(Expr::Const)
 }
 
-/// Computes an expression if all its parts are constants and it is immutable. Leaves it as it is if that
-/// fails.
+/// Longer texts are not worked on at compile time: some functions double them, and an expression can do so
+/// again and again.
+const LONGEST_FOLDED: usize = 64 << 10;
+
+/// Computes an expression if all its parts are short constants and it is immutable. Leaves it as it is if
+/// that fails.
 pub(crate) fn fold_if_constant(expr: Expr) -> Expr {
     let mut are_constant = true;
-    expr.for_each_part(&mut |part| are_constant &= matches!(part, Expr::Const(_)));
+    expr.for_each_part(&mut |part| {
+        are_constant &= match part {
+            Expr::Const(value) => value.as_str().is_none_or(|text| text.len() <= LONGEST_FOLDED),
+            _ => false,
+        }
+    });
     let is_immutable = match &expr {
         Expr::Call { function, .. } => function.volatility() == Volatility::Immutable,
         Expr::Const(_)

@@ -110,6 +110,11 @@ pub enum Question {
     Measure(Measure),
     /// The value of the session's setting of this name.
     Setting,
+    /// The name of the sequence that belongs to a table's column, both given by name.
+    SerialSequence,
+    SequenceLastValue,
+    /// The names of the types with these numbers.
+    TypesOfVector,
     /// The comment on an object in the catalog of this name, or on the column with this number.
     Description,
 }

@@ -174,6 +174,7 @@ impl Binder<'_> {
         name: String,
     ) -> Result<(DerivedTable, Relation)> {
         let registers = columns.iter().map(|_| self.new_register()).collect::<Result<Vec<Register>>>()?;
+        self.note_registers(query, &registers);
         let kind = RelationKind::Registers(registers.clone());
         let relation = Relation { name, columns, kind, visibility: Visibility::Everywhere };
         Ok((DerivedTable { query, registers, outer: Vec::new(), recursion: None }, relation))
@@ -231,18 +232,23 @@ impl Binder<'_> {
     /// Binds a query whose rows are to be kept, next to the current one.
     fn rows_of(&mut self, query: &ast::Query) -> Result<(u16, Columns)> {
         let before = self.handed_over;
+        let mut rows = Vec::new();
         let (branch, columns) = self.beside(|binder| {
             let bound = binder.bind_query(query)?;
             let columns = columns_of(&bound);
+            rows = binder.row_columns(&bound);
             Ok((QueryBody::Select(Box::new(bound)), columns))
         })?;
-        Ok((self.keep_rows(branch, before), columns))
+        let number = self.keep_rows(branch, before);
+        self.note_columns(number, &rows);
+        Ok((number, columns))
     }
 
     /// The same for a query that sees the items before it in FROM. Also returns what it reads of them.
     pub(super) fn lateral_rows_of(&mut self, query: &ast::Query) -> Result<(u16, Columns, Vec<Expr>)> {
         let Nested { query, scope, captured } = self.bind_nested(query)?;
         let columns = columns_of(&query);
+        let rows = self.row_columns(&query);
         let (expressions, outer): (Vec<Expr>, Vec<Register>) = captured.into_iter().unzip();
         let branch = Branch { body: QueryBody::Select(Box::new(query)), scope };
         let is_independent = outer.is_empty();
@@ -253,6 +259,7 @@ impl Binder<'_> {
             sees_changes: false,
             outer,
         });
+        self.note_columns(number, &rows);
         Ok((number, columns, expressions))
     }
 

@@ -13,7 +13,7 @@ use sqlparser::ast;
 
 use super::json_expression::{shared_symbol, symbol_of};
 use super::operator::from_ast;
-use super::row_syntax::{is_row_constructor, row_items, with_rows};
+use super::row_syntax::{expands_array, is_row_constructor, row_items, with_rows};
 use super::{Binder, Bound, Class, DEEPEST_EXPRESSION, Place, start_of, types};
 use crate::evaluation;
 use crate::expr;
@@ -111,7 +111,7 @@ impl Binder<'_> {
             Ast::IsNotDistinctFrom(left, right) => self.distinct(left, right, false),
             Ast::Between { expr: inner, negated, low, high } => self.between(inner, low, high, *negated),
             Ast::InList { expr: inner, list, negated } => self.in_list(inner, list, *negated),
-            Ast::Function(call) if is_row_constructor(call) => {
+            Ast::Function(call) if is_row_constructor(call) || expands_array(call) => {
                 let call = with_rows(call).unwrap_or_else(|| call.clone());
                 match self.row(&Ast::Function(call))? {
                     Some(row) => self.row_value(row),

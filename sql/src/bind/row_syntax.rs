@@ -3,10 +3,18 @@
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{self, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
+use crate::statement::names::{fold, parts};
+
 /// Whether it is `ROW(a, b)`.
 pub(super) fn is_row_constructor(call: &Function) -> bool {
     let [ast::ObjectNamePart::Identifier(name)] = call.name.0.as_slice() else { return false };
     name.quote_style.is_none() && name.value.eq_ignore_ascii_case("row")
+}
+
+/// Whether this calls `_pg_expandarray`.
+pub(super) fn expands_array(call: &Function) -> bool {
+    let names: Vec<String> = parts(&call.name).unwrap_or_default().into_iter().map(fold).collect();
+    matches!(names.as_slice(), [schema, name] if schema == "information_schema" && name == "_pg_expandarray")
 }
 
 /// The items of `(a, b)` or `ROW(a, b)`.

@@ -18,7 +18,7 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::expression::boolean;
-use super::row_syntax::row_items;
+use super::row_syntax::{expands_array, row_items};
 use super::scope::RelationKind;
 use super::visible_variables::{Found, RecordState};
 use super::{Binder, Bound, Place};
@@ -31,6 +31,12 @@ pub(super) struct Row {
     /// Where the row comes from an outer join: whether there is none.
     is_absent: Option<Expr>,
     place: Place,
+}
+
+impl Row {
+    pub(super) fn of_fields(fields: Vec<(String, Bound)>, place: Place) -> Row {
+        Row { fields, is_absent: None, place }
+    }
 }
 
 fn without_parentheses(expr: &ast::Expr) -> &ast::Expr {
@@ -75,6 +81,7 @@ impl Binder<'_> {
             ast::Expr::Identifier(ident) if self.names_row(ident)? => {
                 self.named_row(&fold(ident), place).map(Some)
             }
+            ast::Expr::Function(call) if expands_array(call) => self.expanded_array(call, place).map(Some),
             inner => {
                 let Some(items) = row_items(inner) else { return Ok(None) };
                 let mut fields = Vec::with_capacity(items.len());
@@ -88,7 +95,7 @@ impl Binder<'_> {
                     }
                 }
                 let named = (1..).map(|number: usize| format!("f{number}")).zip(fields);
-                Ok(Some(Row { fields: named.collect(), is_absent: None, place }))
+                Ok(Some(Row::of_fields(named.collect(), place)))
             }
         }
     }
@@ -103,7 +110,7 @@ impl Binder<'_> {
         if !self.scope.named().any(|(_, relation)| relation.name == name)
             && let Some(fields) = self.record_fields(name, place)?
         {
-            return Ok(Row { fields, is_absent: None, place });
+            return Ok(Row::of_fields(fields, place));
         }
         let number = self.relation(name, place)?;
         let columns = self.scope.relations[number].columns.clone();
@@ -154,14 +161,18 @@ impl Binder<'_> {
     pub(super) fn row_value(&mut self, row: Row) -> Result<Bound> {
         let Row { fields, is_absent, place } = row;
         let mut arguments = Vec::with_capacity(fields.len());
-        for (_, field) in fields {
-            arguments.push(self.known_or_text(field)?.0);
+        let mut types = Vec::with_capacity(fields.len());
+        for (name, field) in fields {
+            let (argument, sql_type) = self.known_or_text(field)?;
+            arguments.push(argument);
+            types.push((name, sql_type));
         }
         let mut value = Expr::Call { function: Function::RowText, arguments };
         if let Some(is_absent) = is_absent {
             let branches = vec![(is_absent, Expr::Const(Value::Null))];
             value = Expr::Case { branches, otherwise: Box::new(value) };
         }
+        self.note_row(types);
         Ok(Bound::typed(value, SqlType::System(SystemType::Record), place))
     }
 
@@ -222,6 +233,12 @@ impl Binder<'_> {
         Ok(Some(boolean(all, row.place)))
     }
 
+    /// Error 42703.
+    pub(super) fn no_field<T>(&self, name: &str, place: Place) -> Result<T> {
+        let message = format!("could not identify column \"{name}\" in record data type");
+        self.fail(sqlstate::UNDEFINED_COLUMN, &message, place)
+    }
+
     /// The text form of a row has another order, and another equality.
     pub(super) fn refuse_rows_as_keys(&self, sql_type: SqlType, place: Place) -> Result<()> {
         match sql_type == SqlType::System(SystemType::Record) {
@@ -233,10 +250,23 @@ impl Binder<'_> {
     /// `(row).field` where the row has a name. `None`: it has none.
     pub(super) fn field_of_row(&mut self, root: &ast::Expr, field: &ast::Ident) -> Result<Option<Bound>> {
         let ast::Expr::Nested(inner) = root else { return Ok(None) };
-        let ast::Expr::Identifier(name) = without_parentheses(inner) else { return Ok(None) };
-        match self.names_row(name)? {
-            true => self.qualified_column(&[name.clone(), field.clone()]).map(Some),
-            false => Ok(None),
+        match without_parentheses(inner) {
+            ast::Expr::Identifier(name) if self.names_row(name)? => {
+                self.qualified_column(&[name.clone(), field.clone()]).map(Some)
+            }
+            column @ (ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_)) => {
+                let value = self.expression(column)?;
+                self.field_of_value(&value, field)
+            }
+            ast::Expr::Function(call) if expands_array(call) => {
+                let row = self.expanded_array(call, Place::of_expr(root))?;
+                let name = fold(field);
+                match row.fields.into_iter().find(|(known, _)| *known == name) {
+                    Some((_, bound)) => Ok(Some(bound)),
+                    None => self.no_field(&name, Place::of_expr(inner)),
+                }
+            }
+            _ => Ok(None),
         }
     }
 }

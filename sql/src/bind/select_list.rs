@@ -147,6 +147,7 @@ impl Binder<'_> {
             }
             _ => self.known_or_text(bound)?,
         };
+        self.keep_row(&expr);
         let column_places = (first, self.column_places.len());
         Ok(OutputColumn { name, expr, sql_type, place, column_places })
     }

@@ -58,7 +58,7 @@ impl Binder<'_> {
                 _ => {}
             }
         }
-        if self.is_setting_of_row(name, arguments) {
+        if self.is_of_row(name, arguments) {
             return Ok(None);
         }
         let (function, types, result): (_, &[SqlType], _) = match (name, arguments.len()) {
@@ -101,10 +101,14 @@ impl Binder<'_> {
         Ok(Some(Bound::typed(Expr::Register(into), result, place)))
     }
 
-    /// Whether it is `current_setting` with a name that comes from rows: the catalog handles that.
-    fn is_setting_of_row(&self, name: &str, arguments: &[Bound]) -> bool {
-        let [argument] = arguments else { return false };
-        name == "current_setting" && expr::any(&argument.expr, &|part| self.scope.reads(part))
+    /// Whether it is a function that the catalog handles where a name comes from rows.
+    fn is_of_row(&self, name: &str, arguments: &[Bound]) -> bool {
+        let is_of_catalog = match arguments.len() {
+            1 => name == "current_setting",
+            _ => name == "pg_get_serial_sequence",
+        };
+        let reads_row = |argument: &Bound| expr::any(&argument.expr, &|part| self.scope.reads(part));
+        is_of_catalog && arguments.iter().any(reads_row)
     }
 
     /// `current_schemas(with_implicit)`: the existing schemas of the search path, and `pg_catalog`, which is

@@ -21,6 +21,7 @@ use sqlparser::ast::{
 use std::ops::ControlFlow;
 
 use super::aggregation::{AggregateMode, IN_FUNCTION};
+use super::row_syntax::expands_array;
 use super::scope::{Relation, RelationKind, Visibility};
 use super::session_function::{SessionCall, SessionFunction};
 use super::tree::{Item, JoinGroup, OutputColumn, Source};
@@ -122,6 +123,7 @@ impl Binder<'_> {
         match names.as_slice() {
             [name] if SET_FUNCTIONS.contains(&name.as_str()) => true,
             [schema, name] if schema == "pg_catalog" => SET_FUNCTIONS.contains(&name.as_str()),
+            _ if expands_array(call) => true,
             names => self.candidates(names).iter().any(|candidate| {
                 let definition = candidate.definition();
                 definition.kind == RoutineKind::Function && definition.returns.is_set()
@@ -165,7 +167,8 @@ impl Binder<'_> {
                     Ast::Function(call) => {
                         if self.is_set_call(call) {
                             let depth = self.set_depth(part);
-                            calls.level_of(depth.saturating_sub(1)).calls += 1;
+                            let several = if expands_array(call) { 2 } else { 1 };
+                            calls.level_of(depth.saturating_sub(1)).calls += several;
                         }
                         waiting.extend(arguments_of(call));
                     }
@@ -173,6 +176,7 @@ impl Binder<'_> {
                     Ast::UnaryOp { expr, .. } | Ast::Nested(expr) | Ast::Cast { expr, .. } => {
                         waiting.push(expr);
                     }
+                    Ast::CompoundFieldAccess { root, .. } => waiting.push(root),
                     _ => {}
                 }
             }

@@ -1,21 +1,46 @@
 //! The functions of SQL that read the catalog.
 
+use std::sync::Arc;
+
+use hyades_types::definition::SequenceOwner;
+use hyades_types::sequence::Sequence;
 use hyades_types::system_catalog::Question;
+use hyades_types::system_type::SystemType;
 use hyades_types::value::Value;
 
 use super::builtins;
 use super::class::ClassKind;
 use super::definitions;
 use super::information_schema::measured;
-use super::row::{or_null, text, truth};
+use super::object_id;
+use super::row::{int8, or_null, text, truth};
 use super::snapshot::System;
 use crate::settings::Shown;
+use crate::statement::names::quoted;
 
 impl System {
+    /// The answer to a question that is not about an object with a number.
+    fn answer_without_number(&self, question: Question, arguments: &[Value]) -> Option<Value> {
+        Some(match (question, arguments) {
+            (Question::Setting, [Value::Text(name)]) => {
+                let is_meant = |shown: &&Shown| shown.name.eq_ignore_ascii_case(name);
+                or_null(self.facts.settings.iter().find(is_meant), |shown| text(&shown.value))
+            }
+            (Question::SerialSequence, [Value::Text(table), Value::Text(column)]) => {
+                or_null(self.serial_sequence(table, column), text)
+            }
+            (Question::TypesOfVector, [Value::Array(types)]) => {
+                let oids = types.values.iter().filter_map(number_of);
+                let names: Vec<String> = oids.map(|oid| self.format_type(oid, None)).collect();
+                text(names.join(", "))
+            }
+            _ => return None,
+        })
+    }
+
     pub(super) fn answer_question(&self, question: Question, arguments: &[Value]) -> Value {
-        if let (Question::Setting, [Value::Text(name)]) = (question, arguments) {
-            let is_meant = |shown: &&Shown| shown.name.eq_ignore_ascii_case(name);
-            return or_null(self.facts.settings.iter().find(is_meant), |shown| text(&shown.value));
+        if let Some(answer) = self.answer_without_number(question, arguments) {
+            return answer;
         }
         let number = arguments.first().and_then(number_of);
         let Some(oid) = number else { return Value::Null };
@@ -66,7 +91,12 @@ impl System {
                 or_null(routine().and_then(shown), text)
             }
             Question::Description => self.description(oid, arguments.get(1)),
-            Question::Setting => Value::Null,
+            Question::Setting | Question::SerialSequence | Question::TypesOfVector => Value::Null,
+            Question::SequenceLastValue => {
+                let is_meant = |one: &&Arc<Sequence>| object_id::of_sequence(one.id) == oid;
+                let state = self.facts.sequences.iter().find(is_meant).map(|sequence| sequence.state());
+                or_null(state.filter(|state| state.is_called), |state| int8(state.value))
+            }
             Question::Measure(measure) => {
                 let modifier = arguments.get(1).and_then(Value::as_i64);
                 let modifier = modifier.and_then(|modifier| i32::try_from(modifier).ok()).unwrap_or(-1);
@@ -76,6 +106,18 @@ impl System {
                 truth(self.class(oid).is_some_and(|class| matches!(class.kind, ClassKind::Table(_))))
             }
         }
+    }
+
+    /// The name of the sequence that belongs to a column.
+    fn serial_sequence(&self, table: &str, column: &str) -> Option<String> {
+        let oid = self.find_object(SystemType::RegClass, table).ok()?;
+        let table = self.facts.tables.iter().find(|table| table.id().0 == oid)?;
+        let at = table.definition().column_index(column)?;
+        let is_of_column =
+            |owner: SequenceOwner| owner.table == table.id() && usize::from(owner.column) == at;
+        let owned = |one: &&Arc<Sequence>| one.definition.owner.is_some_and(is_of_column);
+        let name = &self.facts.sequences.iter().find(owned)?.definition.name;
+        Some(format!("{}.{}", quoted(&name.schema), quoted(&name.name)))
     }
 
     /// The whole definition of an index, or one of its columns.

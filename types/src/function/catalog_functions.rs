@@ -62,6 +62,18 @@ macro_rules! catalog_functions {
     RoutineDefault: strict, CATALOG, system {
         "pg_get_function_arg_default" => (OID, INT4) -> TEXT;
     }
+    /// The sequence that belongs to a column, for names in a row. Where the names are the same for all
+    /// rows, the session returns the value.
+    SerialSequence: strict, CATALOG, system {
+        "pg_get_serial_sequence" => (TEXT, TEXT) -> TEXT;
+    }
+    /// NULL before the first number is drawn.
+    SequenceLastValue: strict, CATALOG, system {
+        "pg_sequence_last_value" => (REGCLASS) -> INT8;
+    }
+    TypesOfVector: strict, CATALOG, system {
+        "oidvectortypes" => (OIDVECTOR) -> TEXT;
+    }
     /// For the name in a row. Where the name is the same for all rows, the session returns the value.
     SettingShown: strict, CATALOG, system {
         "current_setting" => (TEXT) -> TEXT;

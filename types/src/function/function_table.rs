@@ -690,6 +690,8 @@ catalog_functions! {
     JsonRow: sees_null, IDENTITY, json_build {}
     /// The text form of a row: its fields in parentheses.
     RowText: sees_null, IDENTITY, row_text {}
+    /// A field of such a text, by its number from 0 on.
+    RecordField: strict, NOTHING, row_text {}
     JsonOfMembers: strict, NOTHING, json_build {}
     JsonbOfMembers: strict, NOTHING, json_build {}
     // Others

@@ -29,6 +29,7 @@ pub(super) const LETTER: TypePattern = TypePattern::Exact(SqlType::System(System
 pub(super) const ACLITEMS: TypePattern =
     TypePattern::Exact(SqlType::Array(ArrayElement::System(SystemType::AclItem)));
 pub(super) const NODETREE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::NodeTree));
+pub(super) const OIDVECTOR: TypePattern = TypePattern::Exact(SqlType::System(SystemType::OidVector));
 pub(super) const REGCLASS: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegClass));
 pub(super) const REGTYPE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegType));
 pub(super) const REGPROC: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegProc));
