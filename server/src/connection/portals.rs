@@ -272,7 +272,8 @@ fn check_counts(bind: &Bind<'_>, types: usize, columns: usize) -> Result<()> {
         ));
     }
     let formats = bind.result_formats.len();
-    if formats > 1 && formats != columns {
+    // They do not matter, and drivers send those of another statement, where no rows are returned.
+    if formats > 1 && formats != columns && columns > 0 {
         return violation(format!(
             "bind message has {formats} result formats but query has {columns} columns"
         ));

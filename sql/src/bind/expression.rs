@@ -112,8 +112,11 @@ impl Binder<'_> {
             Ast::Between { expr: inner, negated, low, high } => self.between(inner, low, high, *negated),
             Ast::InList { expr: inner, list, negated } => self.in_list(inner, list, *negated),
             Ast::Function(call) if is_row_constructor(call) || expands_array(call) => {
-                let call = with_rows(call).unwrap_or_else(|| call.clone());
-                match self.row(&Ast::Function(call))? {
+                let row = match with_rows(call) {
+                    Some(call) => self.row(&Ast::Function(call))?,
+                    None => self.row(expr)?,
+                };
+                match row {
                     Some(row) => self.row_value(row),
                     None => self.unsupported("this form of ROW is", Place::of_expr(expr)),
                 }
