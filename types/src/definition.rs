@@ -67,6 +67,18 @@ pub struct ColumnDefinition {
     pub identity: Option<Identity>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<Generation>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub collation: Collation,
+}
+
+/// The collation that a column is declared with. All of them order by bytes; clients compare what was
+/// declared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Collation {
+    #[default]
+    Default,
+    C,
+    Posix,
 }
 
 impl ColumnDefinition {
@@ -81,6 +93,7 @@ impl ColumnDefinition {
             default: None,
             identity: None,
             generation: None,
+            collation: Collation::Default,
         }
     }
 

@@ -165,10 +165,9 @@ impl Compiler<'_> {
             Do::SetDataType { data_type, using, .. } => {
                 let declared = types::declared_column(data_type, &self.binder)?;
                 let (collation, using) = using.as_ref().map_or((None, None), collation);
-                if let Some(collation) = collation {
-                    self.check_collation(declared.sql_type, collation).map_err(Error::without_position)?;
-                }
-                AlterAction::SetType { column, declared, using: using.cloned().map(Written::new) }
+                let collation = collation.map(|own| self.collation(declared.sql_type, own)).transpose();
+                let collation = collation.map_err(Error::without_position)?.unwrap_or_default();
+                AlterAction::SetType { column, declared, collation, using: using.cloned().map(Written::new) }
             }
             Do::AddGenerated { generated_as, sequence_options } => {
                 let identity = match generated_as {

@@ -153,8 +153,8 @@ impl Viewpoint {
             AlterAction::DropColumn { name, may_lack, cascades } => {
                 return self.dropped_column(alteration, name, (*may_lack, *cascades), output);
             }
-            AlterAction::SetType { column, declared, using } => {
-                self.retyped_column(alteration, column, *declared, using.as_deref())
+            AlterAction::SetType { column, declared, collation, using } => {
+                self.retyped_column(alteration, column, (*declared, *collation), using.as_deref())
             }
             AlterAction::SetDefault { column, default } => {
                 self.set_default(&table, column, default.as_deref())

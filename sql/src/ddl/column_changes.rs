@@ -14,7 +14,7 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_engine::storage::table::Table;
 use hyades_types::cast::{self, CastContext};
 use hyades_types::definition::{
-    CatalogChange, ColumnDefinition, ColumnSource, ForeignKey, Indexed, TableDefinition, TableId,
+    CatalogChange, Collation, ColumnDefinition, ColumnSource, ForeignKey, Indexed, TableDefinition, TableId,
     TriggerDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
@@ -373,7 +373,7 @@ impl Viewpoint {
         &self,
         alteration: &mut Alteration,
         name: &str,
-        Declared { sql_type, domain }: Declared,
+        (Declared { sql_type, domain }, collation): (Declared, Collation),
         using: Option<&ast::Expr>,
     ) -> Result<Vec<CatalogChange>> {
         let table = Arc::clone(&alteration.table);
@@ -412,7 +412,7 @@ impl Viewpoint {
         let sequence = self.retyped_identity(table.id(), at, sql_type)?;
         let mut definition = TableDefinition::clone(&old);
         let retyped = &mut definition.columns[usize::from(at)];
-        (retyped.sql_type, retyped.domain) = (sql_type, domain);
+        (retyped.sql_type, retyped.domain, retyped.collation) = (sql_type, domain, collation);
         self.rebind_checks(&mut definition, &|check| check.columns.contains(&at))?;
         for check in definition.checks.iter().filter(|check| check.columns.contains(&at)) {
             if !check.is_not_valid {

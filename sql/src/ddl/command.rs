@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_types::definition::{
-    Deferral, Identity, RoutineDefinition, RoutineKind, TableDefinition, TableName, TypeKind,
+    Collation, Deferral, Identity, RoutineDefinition, RoutineKind, TableDefinition, TableName, TypeKind,
 };
 use hyades_types::value::SqlType;
 
@@ -191,6 +191,7 @@ pub(crate) enum AlterAction {
     SetType {
         column: String,
         declared: Declared,
+        collation: Collation,
         using: Option<Written>,
     },
     SetDefault {

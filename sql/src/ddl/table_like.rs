@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use hyades_types::definition::{
-    CatalogChange, ColumnDefinition, CommentPart, CommentTarget, Identity, IndexColumn, IndexDefinition,
-    Indexed, SequenceDefinition, TableDefinition, TableId, TableName,
+    CatalogChange, Collation, ColumnDefinition, CommentPart, CommentTarget, Identity, IndexColumn,
+    IndexDefinition, Indexed, SequenceDefinition, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::identifier::quoted_identifier;
@@ -130,7 +130,12 @@ impl Compiler<'_> {
             Some(domain) => full_name(&domain.name()).into(),
             None => written_type(column.sql_type),
         };
-        let mut text = format!("{} {of_type}", quoted_identifier(&column.name));
+        let collation = match column.collation {
+            Collation::Default => "",
+            Collation::C => " COLLATE \"C\"",
+            Collation::Posix => " COLLATE \"POSIX\"",
+        };
+        let mut text = format!("{} {of_type}{collation}", quoted_identifier(&column.name));
         match (column.identity, &column.generation) {
             (Some(identity), _) if parts.identity => {
                 let when = match identity {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, ColumnDefinition, Deferral, IndexKind, PrimaryKey, TableDefinition, TableName,
+    CatalogChange, Collation, ColumnDefinition, Deferral, IndexKind, PrimaryKey, TableDefinition, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::{TEMPORARY, is_system};
@@ -288,7 +288,7 @@ impl Compiler<'_> {
                 // See `column_sequence` and `unread_generation`.
                 ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {}
                 ColumnOption::Collation(collation) => {
-                    self.check_collation(sql_type, collation)?;
+                    definition.collation = self.collation(sql_type, collation)?;
                 }
                 other => return unsupported(format!("column option {other} is not supported yet")),
             }
@@ -325,7 +325,7 @@ impl Compiler<'_> {
     }
 
     /// Refuses a collation that the type cannot have, or that does not exist here.
-    pub(super) fn check_collation(&self, sql_type: SqlType, collation: &ast::ObjectName) -> Result<()> {
+    pub(super) fn collation(&self, sql_type: SqlType, collation: &ast::ObjectName) -> Result<Collation> {
         if !sql_type.is_text() {
             let message = format!("collations are not supported by type {}", sql_type.base_name());
             let error = Error::input(sqlstate::DATATYPE_MISMATCH, message);
@@ -337,7 +337,9 @@ impl Compiler<'_> {
         }
         let collation = collation.to_string().replace('"', "").to_ascii_lowercase();
         match collation.trim_start_matches("pg_catalog.") {
-            "c" | "posix" | "default" => Ok(()),
+            "c" => Ok(Collation::C),
+            "posix" => Ok(Collation::Posix),
+            "default" => Ok(Collation::Default),
             _ => unsupported("collations other than \"C\" are not supported yet"),
         }
     }

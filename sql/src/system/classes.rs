@@ -3,25 +3,34 @@
 use std::sync::Arc;
 
 use hyades_types::access::ObjectKind;
-use hyades_types::definition::{ColumnDefinition, Deferral, Identity, IndexColumn, IndexDefinition};
+use hyades_types::definition::{
+    Collation, ColumnDefinition, Deferral, Identity, IndexColumn, IndexDefinition,
+};
 use hyades_types::search_path;
 use hyades_types::sequence::Sequence;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::class::{Class, ClassKind};
-use super::data_types;
 use super::object_id::{self, Part};
 use super::relation::SEQUENCE_COLUMNS;
 use super::row::{self, NamedRow, column_numbers, int2, int4, int8, oid, text, truth};
 use super::snapshot::System;
+use super::{cluster, data_types};
 
 /// A column of a relation of any kind.
 struct Column<'a> {
     name: &'a str,
     sql_type: SqlType,
     is_nullable: bool,
+    collation: Collation,
     /// The definition, if it is a column of a table of the database.
     definition: Option<&'a ColumnDefinition>,
+}
+
+/// The number of a column's collation; 0 if its type has none.
+fn collation_of(sql_type: SqlType, collation: Collation) -> u32 {
+    let of_type = data_types::of(sql_type).map_or(0, |data_type| data_type.collation);
+    cluster::declared_collation(collation).filter(|_| of_type != 0).map_or(of_type, |(number, _)| number)
 }
 
 fn columns_of<'a>(class: &'a Class, system: &'a System) -> Vec<Column<'a>> {
@@ -29,6 +38,7 @@ fn columns_of<'a>(class: &'a Class, system: &'a System) -> Vec<Column<'a>> {
         name: &column.name,
         sql_type: column.sql_type,
         is_nullable: column.is_nullable,
+        collation: column.collation,
         definition: Some(column),
     };
     match &class.kind {
@@ -49,6 +59,7 @@ fn columns_of<'a>(class: &'a Class, system: &'a System) -> Vec<Column<'a>> {
                 name,
                 sql_type: *sql_type,
                 is_nullable: false,
+                collation: Collation::Default,
                 definition: None,
             })
             .collect(),
@@ -59,6 +70,7 @@ fn columns_of<'a>(class: &'a Class, system: &'a System) -> Vec<Column<'a>> {
                 name,
                 sql_type: *sql_type,
                 is_nullable: relation.kind == "v" || sql_type.length_bytes() < 0,
+                collation: Collation::Default,
                 definition: None,
             })
             .collect(),
@@ -223,7 +235,7 @@ fn attribute_row(relation: u32, number: u16, column: &Column<'_>) -> NamedRow {
             text(if column.definition.is_some_and(|one| one.generation.is_some()) { "s" } else { "" }),
         ),
         ("attislocal", truth(true)),
-        ("attcollation", oid(data_type.map_or(0, |data_type| data_type.collation))),
+        ("attcollation", oid(collation_of(column.sql_type, column.collation))),
     ]
 }
 
@@ -257,7 +269,7 @@ pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
         let ClassKind::Index(at, index) = &class.kind else { continue };
         let columns = &system.definitions[*at].columns;
         let all = index.all_columns();
-        let types = || index.columns.iter().map(|key| columns[usize::from(key.column)].sql_type);
+        let keys = || index.columns.iter().map(|key| &columns[usize::from(key.column)]);
         let predicate = index.predicate.as_ref().map(|predicate| system.unqualified(&predicate.shown));
         rows.push(vec![
             ("indexrelid", oid(class.oid)),
@@ -272,14 +284,8 @@ pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
             ("indisready", truth(true)),
             ("indislive", truth(true)),
             ("indkey", column_numbers(&system.definitions[*at], &all)),
-            (
-                "indcollation",
-                row::oids(
-                    types()
-                        .map(|sql_type| data_types::of(sql_type).map_or(0, |data_type| data_type.collation)),
-                ),
-            ),
-            ("indclass", row::oids(types().map(data_types::operator_class))),
+            ("indcollation", row::oids(keys().map(|column| collation_of(column.sql_type, column.collation)))),
+            ("indclass", row::oids(keys().map(|column| data_types::operator_class(column.sql_type)))),
             (
                 "indoption",
                 Value::array(ArrayElement::SmallInt, index.columns.iter().map(option_of).collect()),

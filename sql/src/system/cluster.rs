@@ -2,6 +2,7 @@
 
 use hyades_engine::db::SeenDatabase;
 use hyades_types::access::{DATABASE_OBJECT, ObjectKind};
+use hyades_types::definition::Collation;
 use hyades_types::interval::Interval;
 use hyades_types::value::Value;
 
@@ -24,6 +25,16 @@ pub(super) const PLPGSQL_EXTENSION: u32 = 13_559;
 /// All collations: number, name, provider and locale.
 pub(super) const COLLATIONS: [(u32, &str, &str, Option<&str>); 3] =
     [(100, "default", "d", None), (950, "C", "c", Some("C")), (951, "POSIX", "c", Some("POSIX"))];
+
+/// The number and the name of a collation other than the default one.
+pub(super) fn declared_collation(collation: Collation) -> Option<(u32, &'static str)> {
+    let at = match collation {
+        Collation::Default => return None,
+        Collation::C => 1,
+        Collation::Posix => 2,
+    };
+    Some((COLLATIONS[at].0, COLLATIONS[at].1))
+}
 
 /// PostgreSQL's comments on objects that exist from the start: number, catalog and text.
 pub(super) const COMMENTS: [(u32, u32, &str); 2] = [

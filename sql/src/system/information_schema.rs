@@ -23,7 +23,7 @@ use super::routines::result_type;
 use super::row::{NamedRow, int4, or_null, text};
 use super::snapshot::System;
 use super::visibility::{self, Audience, Entry};
-use super::{object_id, roles, triggers};
+use super::{cluster, object_id, roles, triggers};
 
 /// The maximum number of bytes in a text, as in PostgreSQL.
 const LONGEST_TEXT: i32 = 1 << 30;
@@ -301,6 +301,10 @@ fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefiniti
     let domain = column.domain.and_then(|domain| system.domain(domain));
     let parent = domain.and_then(|(_, domain)| system.domain(domain.parent?)).map(|(parent, _)| parent);
     row.extend(measures(column.sql_type, parent));
+    if let Some((_, name)) = cluster::declared_collation(column.collation) {
+        row.push(("collation_catalog", text(&system.facts.database)));
+        row.extend([("collation_schema", text("pg_catalog")), ("collation_name", text(name))]);
+    }
     row.extend(domain.map_or_else(NamedRow::new, |(definition, _)| system.domain_names(definition)));
     row.extend(udt(system, column.sql_type, parent));
     row.extend([
