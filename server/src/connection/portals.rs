@@ -272,7 +272,7 @@ fn check_counts(bind: &Bind<'_>, types: usize, columns: usize) -> Result<()> {
         ));
     }
     let formats = bind.result_formats.len();
-    // They do not matter, and drivers send those of another statement, where no rows are returned.
+    // Where no rows are returned they do not matter, and drivers send those of another statement.
     if formats > 1 && formats != columns && columns > 0 {
         return violation(format!(
             "bind message has {formats} result formats but query has {columns} columns"

@@ -65,6 +65,7 @@ impl Session {
                     let Some(procedure) = procedure else {
                         // The constraint no longer exists.
                         self.view.environment.deferred.finish(number);
+                        is_another_attempt = false;
                         continue;
                     };
                     last = Some((check, Arc::clone(&procedure)));
