@@ -12,9 +12,9 @@
 //!   `object_id` (numbers of objects), `names` (objects by name and number);
 //! * rows: `class` and `classes` (relations and columns), `constraints`, `routines`, `roles`, `comments`,
 //!   `triggers`, `extensions`, `available_extensions` (those that can be created), `data_types` (from
-//!   `types.txt`), `user_types` (those that users have created) and `domains`, `cluster` (everything that
-//!   exists once), `builtins` (functions, operators and casts, from `functions.txt` and other files), `sizes`
-//!   (memory and logs);
+//!   `types.txt`), `operator_classes`, `user_types` (those that users have created) and `domains`, `cluster`
+//!   (everything that exists once), `builtins` (functions, operators and casts, from `functions.txt` and
+//!   other files), `sizes` (memory and logs);
 //! * `views` and `statistics`: the views on those; `information_schema` and `granted` (its views about
 //!   privileges), with `visibility` (who sees which rows);
 //! * functions that SQL can call: `functions`; `definitions` (objects as SQL), `shown_text` (that SQL without
@@ -37,6 +37,7 @@ mod granted;
 mod information_schema;
 mod names;
 pub(crate) mod object_id;
+pub(crate) mod operator_classes;
 pub(crate) mod relation;
 mod roles;
 mod routines;

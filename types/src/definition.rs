@@ -36,7 +36,7 @@ pub use check_constraint::CheckConstraint;
 pub use comment::{CommentPart, CommentTarget};
 pub use database_definition::{DatabaseDefinition, DatabaseId};
 pub use generation::{Generation, IndexPredicate, Indexed};
-pub use index_definition::{IndexColumn, IndexDefinition};
+pub use index_definition::{IndexColumn, IndexDefinition, OperatorClass};
 pub use reference::{Deferral, KeyAction, KeyComparison};
 pub use relation::{IndexKind, SchemaId, TableId, TableName};
 pub use renumbering::Renumbering;

@@ -23,7 +23,9 @@ use super::wanted::{WantedIndex, WantedKey, WantedUnique};
 use crate::answer::Output;
 use crate::emit::unsupported;
 use crate::statement::names::cut_name;
+
 use crate::statement::{DropIndex, QualifiedName, RenameIndex};
+use crate::system::operator_classes::chosen_operator_class;
 use crate::viewpoint::tables::FoundIndex;
 use crate::viewpoint::{Viewpoint, refuse_in_block};
 
@@ -176,12 +178,15 @@ impl Viewpoint {
         wanted: &WantedIndex,
         keys: &[u16],
     ) -> Result<IndexDefinition> {
-        for number in keys {
-            check_ordered(definition.columns[usize::from(*number)].sql_type)?;
-        }
         let column = |(key, column): (&WantedKey, &u16)| {
+            let sql_type = definition.columns[usize::from(*column)].sql_type;
+            check_ordered(sql_type)?;
+            let operator_class = match &key.operator_class {
+                Some(name) => chosen_operator_class(name, sql_type, wanted.kind)?,
+                None => None,
+            };
             let (is_descending, nulls_first) = (key.is_descending, key.nulls_first);
-            IndexColumn { column: *column, is_descending, nulls_first }
+            Ok(IndexColumn { column: *column, is_descending, nulls_first, operator_class })
         };
         let names = wanted.keys.iter().map(|key| key.indexed.name().to_owned());
         let named: Vec<String> = names.chain(wanted.included.iter().cloned()).collect();
@@ -190,7 +195,7 @@ impl Viewpoint {
         Ok(IndexDefinition {
             id: self.new_table_id(&definition.name.schema),
             name: wanted.name.clone().unwrap_or_else(made_up),
-            columns: wanted.keys.iter().zip(keys).map(column).collect(),
+            columns: wanted.keys.iter().zip(keys).map(column).collect::<Result<_>>()?,
             included: included.collect::<Result<_>>()?,
             is_unique: wanted.is_unique,
             nulls_are_equal: wanted.nulls_are_equal,

@@ -47,7 +47,8 @@ impl Compiler<'_> {
                 IndexedWritten::Column(name) => WantedIndexed::Column(name.clone()),
                 IndexedWritten::Expression(text) => wanted_expression(parse_expression(text)?),
             };
-            Ok(WantedKey { indexed, is_descending, nulls_first })
+            let operator_class = key.operator_class.clone();
+            Ok(WantedKey { indexed, is_descending, nulls_first, operator_class })
         };
         let predicate = create.predicate.as_deref().map(parse_expression).transpose()?.map(Written::new);
         if predicate.is_some() && create.nulls_are_equal {

@@ -129,6 +129,8 @@ pub(crate) struct WantedKey {
     pub(crate) indexed: WantedIndexed,
     pub(crate) is_descending: bool,
     pub(crate) nulls_first: bool,
+    /// The name of an operator class, without its schema.
+    pub(crate) operator_class: Option<String>,
 }
 
 /// A PRIMARY KEY, as written.

@@ -32,7 +32,7 @@ use hyades_types::guest;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     BinaryOperator, ColumnOption, Expr, Ident, Interval, KeyOrIndexDisplay, NullsDistinctOption, Statement,
-    UniqueConstraint,
+    UnaryOperator, UniqueConstraint,
 };
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
@@ -327,6 +327,65 @@ fn list_with_parentheses(parser: &Parser<'_>, nested: &NestedParentheses) -> Opt
     }
 }
 
+/// The words that an alias may not be without AS: `SELECT 1 FOR UPDATE` locks and names nothing. They are
+/// those of `pg_get_keywords` whose `barelabel` is false and that sqlparser has, too.
+const NO_BARE_ALIAS: [Keyword; 38] = [
+    Keyword::ARRAY,
+    Keyword::AS,
+    Keyword::CHAR,
+    Keyword::CHARACTER,
+    Keyword::CREATE,
+    Keyword::DAY,
+    Keyword::EXCEPT,
+    Keyword::FETCH,
+    Keyword::FILTER,
+    Keyword::FOR,
+    Keyword::FROM,
+    Keyword::GRANT,
+    Keyword::GROUP,
+    Keyword::HAVING,
+    Keyword::HOUR,
+    Keyword::INTERSECT,
+    Keyword::INTO,
+    Keyword::LIMIT,
+    Keyword::MINUTE,
+    Keyword::MONTH,
+    Keyword::NOTNULL,
+    Keyword::OFFSET,
+    Keyword::ON,
+    Keyword::ORDER,
+    Keyword::OVER,
+    Keyword::OVERLAPS,
+    Keyword::PRECISION,
+    Keyword::RETURNING,
+    Keyword::SECOND,
+    Keyword::TO,
+    Keyword::UNION,
+    Keyword::VARYING,
+    Keyword::WHERE,
+    Keyword::WINDOW,
+    Keyword::WITH,
+    Keyword::WITHIN,
+    Keyword::WITHOUT,
+    Keyword::YEAR,
+];
+
+/// `ISNULL`, which sqlparser has only as a function of other databases.
+fn is_isnull(token: &Token) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull"))
+}
+
+/// A sign in front of an operand. It binds more tightly than any operator except `[`, `.` and `::`:
+/// `-2 ^ 2` is 4.
+fn signed(parser: &mut Parser<'_>, op: UnaryOperator) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    let expr = Box::new(parser.parse_subexpr(SIGN_PRECEDENCE)?);
+    Ok(Expr::UnaryOp { op, expr })
+}
+
+/// Between that of COLLATE and that of a subscript.
+const SIGN_PRECEDENCE: u8 = 125;
+
 impl Dialect for HyadesDialect {
     fn dialect(&self) -> TypeId {
         BASE.dialect()
@@ -364,6 +423,9 @@ impl Dialect for HyadesDialect {
         if is_question(&parser.peek_token_ref().token) {
             return Some(Ok(BASE.prec_value(Precedence::PgOther)));
         }
+        if is_isnull(&parser.peek_token_ref().token) {
+            return Some(Ok(BASE.prec_value(Precedence::Is)));
+        }
         if sort_operator::is_next(parser) {
             return Some(Ok(sort_operator::PRECEDENCE));
         }
@@ -386,6 +448,8 @@ impl Dialect for HyadesDialect {
                 let operator = operator.clone();
                 Some(unknown_prefix(parser, operator))
             }
+            Token::Minus => Some(signed(parser, UnaryOperator::Minus)),
+            Token::Plus => Some(signed(parser, UnaryOperator::Plus)),
             Token::AtAt => Some(unknown_prefix(parser, "@@".to_owned())),
             token if is_question(token) => Some(unknown_prefix(parser, "?".to_owned())),
             Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {
@@ -437,6 +501,10 @@ impl Dialect for HyadesDialect {
     ) -> Option<Result<Expr, ParserError>> {
         if is_question(&parser.peek_token_ref().token) {
             return Some(existence(parser, operand, precedence));
+        }
+        if is_isnull(&parser.peek_token_ref().token) {
+            parser.advance_token();
+            return Some(Ok(Expr::IsNull(Box::new(operand.clone()))));
         }
         if sort_operator::is_next(parser) {
             self.has_sort_operators.set(true);
@@ -511,7 +579,7 @@ impl Dialect for HyadesDialect {
     }
 
     fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser<'_>) -> bool {
-        *keyword != Keyword::ON && BASE.is_column_alias(keyword, parser)
+        !NO_BARE_ALIAS.contains(keyword) && BASE.is_column_alias(keyword, parser)
     }
 
     fn is_reserved_for_identifier(&self, _keyword: Keyword) -> bool {

@@ -153,7 +153,7 @@ fn key(tokens: &mut Tokens<'_>) -> Result<IndexKey> {
             return unsupported("collations other than \"C\" are");
         }
     }
-    operator_class(tokens)?;
+    let operator_class = operator_class(tokens)?;
     let is_descending = match (tokens.accept("asc"), tokens.accept("desc")) {
         (false, false) => None,
         (_, is_descending) => Some(is_descending),
@@ -167,19 +167,20 @@ fn key(tokens: &mut Tokens<'_>) -> Result<IndexKey> {
     } else {
         None
     };
-    Ok(IndexKey { indexed, is_descending, nulls_first })
+    Ok(IndexKey { indexed, is_descending, nulls_first, operator_class })
 }
 
-/// Accepts the operator classes under which texts are compared byte by byte. Others would change the order.
-fn operator_class(tokens: &mut Tokens<'_>) -> Result<()> {
+/// The name of an operator class, if one is given.
+fn operator_class(tokens: &mut Tokens<'_>) -> Result<Option<String>> {
     let next = tokens.peek();
     if next.kind != TokenKind::Word || ["asc", "desc", "nulls"].iter().any(|word| next.is_word(word)) {
-        return Ok(());
+        return Ok(None);
     }
-    match tokens.identifier()?.as_str() {
-        "text_pattern_ops" | "varchar_pattern_ops" | "bpchar_pattern_ops" => Ok(()),
-        _ => unsupported("operator classes other than text_pattern_ops and its like are"),
+    let QualifiedName { name, .. } = tokens.qualified_name()?;
+    if tokens.peek().is_symbol("(") {
+        return unsupported("parameters of an operator class are");
     }
+    Ok(Some(name))
 }
 
 /// NULLS [NOT] DISTINCT.

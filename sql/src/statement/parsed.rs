@@ -632,6 +632,8 @@ pub(crate) struct IndexKey {
     pub(crate) indexed: IndexedWritten,
     pub(crate) is_descending: Option<bool>,
     pub(crate) nulls_first: Option<bool>,
+    /// Its name without the schema.
+    pub(crate) operator_class: Option<String>,
 }
 
 #[derive(Clone, Debug)]

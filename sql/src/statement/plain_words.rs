@@ -1,6 +1,6 @@
 //! Removes words from the tokens that have no effect here, or that sqlparser does not accept where they
-//! are: `FROM ONLY table`, because there is no table inheritance, and `OPERATOR(pg_catalog.=)` in front of
-//! ANY and ALL, which pg_dump writes.
+//! are: `FROM ONLY table`, because there is no table inheritance, `OPERATOR(pg_catalog.=)` in front of
+//! ANY and ALL, which pg_dump writes, and `CREATE TABLE (...) WITHOUT OIDS`, because no table has them.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -12,10 +12,17 @@ fn keyword(token: &Token) -> Option<Keyword> {
     }
 }
 
+/// Whether the statement is CREATE TABLE; between the two words there may be others, such as TEMPORARY.
+fn creates_table(tokens: &[TokenWithSpan], solid: &[usize]) -> bool {
+    let mut words = solid.iter().take(4).map(|at| keyword(&tokens[*at].token));
+    words.next() == Some(Some(Keyword::CREATE)) && words.any(|word| word == Some(Keyword::TABLE))
+}
+
 /// See the module head.
 pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is_met =
-        |token: &TokenWithSpan| matches!(keyword(&token.token), Some(Keyword::ONLY | Keyword::OPERATOR));
+    let is_met = |token: &TokenWithSpan| {
+        matches!(keyword(&token.token), Some(Keyword::ONLY | Keyword::OPERATOR | Keyword::WITHOUT))
+    };
     if !tokens.iter().any(is_met) {
         return tokens;
     }
@@ -40,6 +47,15 @@ pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                     for ahead in [0, 1, 2, 3, 5] {
                         left_out[solid[place + ahead]] = true;
                     }
+                }
+            }
+            Some(Keyword::WITHOUT) => {
+                let is_oids = matches!(token(1), Some(Token::Word(word))
+                    if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("oids"));
+                let follows_columns = place > 0 && tokens[solid[place - 1]].token == Token::RParen;
+                if is_oids && follows_columns && creates_table(&tokens, &solid) {
+                    left_out[*at] = true;
+                    left_out[solid[place + 1]] = true;
                 }
             }
             _ => {}

@@ -15,8 +15,8 @@ use super::relation::{self, SystemRelation};
 use super::row::{NamedRow, int8, truth};
 use super::snapshot::System;
 use super::{
-    builtins, classes, cluster, constraints, data_types, extensions, granted, information_schema, object_id,
-    roles, routines, sizes, statistics, triggers, views,
+    builtins, classes, cluster, constraints, extensions, granted, information_schema, object_id,
+    operator_classes, roles, routines, sizes, statistics, triggers, views,
 };
 
 impl SystemCatalog for System {
@@ -91,7 +91,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_aggregate" => builtins::aggregates,
         "pg_cast" => builtins::casts,
         "pg_operator" => builtins::operators,
-        "pg_opclass" => |_| data_types::operator_classes(),
+        "pg_opclass" => |_| operator_classes::operator_classes(),
         "pg_am" => cluster::access_methods,
         "pg_authid" => roles::authorizations,
         "pg_auth_members" => roles::memberships,

@@ -12,6 +12,7 @@ use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::class::{Class, ClassKind};
 use super::object_id::{self, Part};
+use super::operator_classes::operator_class;
 use super::relation::SEQUENCE_COLUMNS;
 use super::row::{self, NamedRow, column_numbers, int2, int4, int8, oid, text, truth};
 use super::snapshot::System;
@@ -271,6 +272,8 @@ pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
         let all = index.all_columns();
         let keys = || index.columns.iter().map(|key| &columns[usize::from(key.column)]);
         let predicate = index.predicate.as_ref().map(|predicate| system.unqualified(&predicate.shown));
+        let classes = index.columns.iter().zip(keys());
+        let classes = classes.map(|(key, column)| operator_class(column.sql_type, key.operator_class));
         rows.push(vec![
             ("indexrelid", oid(class.oid)),
             ("indrelid", oid(system.facts.tables[*at].id().0)),
@@ -285,7 +288,7 @@ pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
             ("indislive", truth(true)),
             ("indkey", column_numbers(&system.definitions[*at], &all)),
             ("indcollation", row::oids(keys().map(|column| collation_of(column.sql_type, column.collation)))),
-            ("indclass", row::oids(keys().map(|column| data_types::operator_class(column.sql_type)))),
+            ("indclass", row::oids(classes)),
             (
                 "indoption",
                 Value::array(ArrayElement::SmallInt, index.columns.iter().map(option_of).collect()),

@@ -37,10 +37,10 @@ pub(super) struct DataType {
 }
 
 /// The pseudo-type `anyarray`.
-const ANY_ARRAY: u32 = 2277;
+pub(super) const ANY_ARRAY: u32 = 2277;
 
 /// The pseudo-type `anyenum`.
-const ANY_ENUM: u32 = 3500;
+pub(super) const ANY_ENUM: u32 = 3500;
 
 /// The number of functions after `typarray`.
 const FUNCTIONS: usize = 7;
@@ -275,58 +275,4 @@ pub(super) fn written(name: &str) -> Option<&'static DataType> {
         other => other,
     });
     built_in().find(|data_type| data_type.name == base || data_type.shown() == base)
-}
-
-/// The default operator classes of B-trees: number, name, family, type, and key type.
-const OPERATOR_CLASSES: [(u32, &str, u32, u32, u32); 19] = [
-    (1978, "int4_ops", 1976, 23, 0),
-    (1979, "int2_ops", 1976, 21, 0),
-    (1981, "oid_ops", 1989, 26, 0),
-    (3122, "date_ops", 434, 1082, 0),
-    (3123, "float8_ops", 1970, 701, 0),
-    (3124, "int8_ops", 1976, 20, 0),
-    (3125, "numeric_ops", 1988, 1700, 0),
-    (3126, "text_ops", 1994, 25, 0),
-    (3127, "timestamptz_ops", 434, 1184, 0),
-    (3128, "timestamp_ops", 434, 1114, 0),
-    (10_000, "array_ops", 397, 2277, 0),
-    (10_003, "bool_ops", 424, 16, 0),
-    (10_004, "bpchar_ops", 426, 1042, 0),
-    (10_006, "bytea_ops", 428, 17, 0),
-    (10_073, "enum_ops", 3522, ANY_ENUM, 0),
-    (10_012, "float4_ops", 1970, 700, 0),
-    (10_028, "name_ops", 1994, 19, 2275),
-    (10_065, "uuid_ops", 2968, 2950, 0),
-    (10_088, "jsonb_ops", 4033, 3802, 0),
-];
-
-/// The operator class that orders keys of this type.
-pub(super) fn operator_class(sql_type: SqlType) -> u32 {
-    let wanted = match sql_type {
-        SqlType::Varchar(_) => SqlType::Text.oid(),
-        SqlType::Array(_) => ANY_ARRAY,
-        SqlType::Enum(_) => ANY_ENUM,
-        other => other.oid(),
-    };
-    OPERATOR_CLASSES.iter().find(|class| class.3 == wanted).map_or(0, |class| class.0)
-}
-
-/// `pg_opclass`
-pub(super) fn operator_classes() -> Vec<NamedRow> {
-    OPERATOR_CLASSES
-        .into_iter()
-        .map(|(class, name, family, of, key)| {
-            vec![
-                ("oid", oid(class)),
-                ("opcmethod", oid(object_id::BTREE)),
-                ("opcname", text(name)),
-                ("opcnamespace", oid(object_id::PG_CATALOG)),
-                ("opcowner", oid(object_id::OWNER)),
-                ("opcfamily", oid(family)),
-                ("opcintype", oid(of)),
-                ("opcdefault", truth(true)),
-                ("opckeytype", oid(key)),
-            ]
-        })
-        .collect()
 }

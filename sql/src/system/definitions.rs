@@ -129,7 +129,8 @@ impl System {
             (true, true) => " DESC",
             (true, false) => " DESC NULLS LAST",
         };
-        format!("{name}{order}")
+        let class = key.operator_class.map(|class| format!(" {}", class.name())).unwrap_or_default();
+        format!("{name}{class}{order}")
     }
 
     /// The expressions among the keys of an index.

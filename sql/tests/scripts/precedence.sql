@@ -27,3 +27,10 @@ select true = 1 in (1);
 select 'b' = 'a' || 'b' collate "C";
 select 2 + 3 operator(pg_catalog.*) 4;
 select 2 ^ 3 ^ 2, 2 - 1 - 1;
+
+-- A sign binds more tightly than any other operator.
+select -2 ^ 2, - 2 ^ 2 * 3, -(2 ^ 2), 2 ^ -1, +3 ^ 2, -'7'::text::int % 4, - -3;
+select -a ^ 2, -a::numeric(3, 1), - a.b from (select 3 as a, 4 as b) a;
+select 1 isnull, null isnull, 1 notnull, not null isnull, 1 + null isnull, (null notnull) isnull;
+select 'a' || null isnull, 1 = 2 isnull, null isnull is true, "isnull" from (select 5 as "isnull") t;
+select count(*) from (values (1), (null), (3)) t(v) where v isnull or v notnull and v > 1;

@@ -25,3 +25,8 @@ select * from nosuchfunction(1);
 create function uses_missing() returns text language plpgsql as $$ begin return normalize('a'); end $$;
 select * from (select a from t) s for update;
 select 1 union select 2 for update;
+
+create table with_text (a text);
+create index on with_text (a bpchar_ops);
+create index on with_text (a bpchar_pattern_ops);
+drop table with_text;

@@ -30,3 +30,13 @@ select 1 order by;
 select 1 limit;
 values;
 values (1,);
+
+-- Words that are no alias without AS.
+select 1 for update;
+select 1 year;
+select 1 as year, 2 as "for", 3 day;
+select 1 name, 2 value, 3 type;
+create table without_oids (a int, b text) without oids;
+create temporary table without_oids_temporary (a int) without oids on commit drop;
+select count(*) from without_oids;
+drop table without_oids;

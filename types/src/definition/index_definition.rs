@@ -53,12 +53,47 @@ pub struct IndexColumn {
     pub is_descending: bool,
     #[serde(default)]
     pub nulls_first: bool,
+    /// `None`: the default one of the column's type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator_class: Option<OperatorClass>,
+}
+
+/// The operator classes that are not the default of a type. Each orders as the default class does here, where
+/// texts are compared by their bytes, so they are only kept and shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OperatorClass {
+    Varchar,
+    TextPattern,
+    VarcharPattern,
+    BpcharPattern,
+    Cidr,
+}
+
+impl OperatorClass {
+    pub const ALL: [OperatorClass; 5] = [
+        OperatorClass::Varchar,
+        OperatorClass::TextPattern,
+        OperatorClass::VarcharPattern,
+        OperatorClass::BpcharPattern,
+        OperatorClass::Cidr,
+    ];
+
+    /// `pg_opclass.opcname`
+    pub fn name(self) -> &'static str {
+        match self {
+            OperatorClass::Varchar => "varchar_ops",
+            OperatorClass::TextPattern => "text_pattern_ops",
+            OperatorClass::VarcharPattern => "varchar_pattern_ops",
+            OperatorClass::BpcharPattern => "bpchar_pattern_ops",
+            OperatorClass::Cidr => "cidr_ops",
+        }
+    }
 }
 
 impl IndexColumn {
     /// ASC NULLS LAST, the default.
     pub fn ascending(column: u16) -> IndexColumn {
-        IndexColumn { column, is_descending: false, nulls_first: false }
+        IndexColumn { column, is_descending: false, nulls_first: false, operator_class: None }
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) fn indexed(kind: IndexKind, key: &[u16]) -> TableDefinition {
                 column: *column,
                 is_descending: *is_descending,
                 nulls_first: *is_descending,
+                operator_class: None,
             })
             .collect(),
         id: TableId(id),

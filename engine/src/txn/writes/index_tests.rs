@@ -603,6 +603,7 @@ proptest! {
             column,
             is_descending: is_descending[usize::from(column)],
             nulls_first: nulls_first[usize::from(column)],
+            operator_class: None,
         });
         let definition = IndexDefinition { columns: columns.to_vec(), ..index(1, false) };
         let index = SecondaryIndex::new(&definition, &layout, None);
