@@ -10,7 +10,8 @@
 //! * types: `types` (their names), `domain`, `coerce` (conversions), `collation`;
 //! * expressions: `expression` (the walk), `row_expression` (over one row), `rows` (as values),
 //!   `row_columns` (their fields), `row_syntax`, `operator`, `special` (constructs with a grammar of their
-//!   own), `overlaps`, `array_expression`, `json_expression`, `subquery`;
+//!   own), `overlaps`, `array_expression`, `json_expression`,
+//!   `called_operator`, `subquery`;
 //! * calls: `function_call`, `conversion_call` (`date(...)`), `enum_call`, `sequence_call`, `session_call`
 //!   and `session_function` (about the session), `set_call` (of sets, in the select list), `routine_call`,
 //!   `column_defaults`, `defaults` (of parameters), `missing` (functions that Hyades lacks);
@@ -31,6 +32,7 @@ mod aggregate_level;
 pub(crate) mod aggregation;
 pub(crate) mod array_expression;
 mod bound;
+mod called_operator;
 pub(crate) mod callee;
 pub(crate) mod coerce;
 mod collation;

@@ -25,6 +25,7 @@ use jiff::tz::TimeZone;
 use self::bytes::{take, wrong};
 use crate::error::{Error, Result, sqlstate};
 use crate::interval::Interval;
+use crate::network::{self, Network};
 use crate::numeric::{Numeric, finite};
 use crate::system_type::SystemType;
 use crate::text::{LONGEST_NAME, check_text, fit_text, meant_byte, shown_byte};
@@ -105,6 +106,9 @@ fn read_from(rest: &mut &[u8], sql_type: SqlType) -> Result<Value> {
         }
         SqlType::System(system_type) => read_system(rest, system_type)?,
         SqlType::Enum(enum_type) => Value::Enum(enum_type.parse(plain_text(rest)?)?),
+        SqlType::Inet | SqlType::Cidr => Value::Network(read_network(rest, sql_type)?),
+        SqlType::MacAddr => Value::MacAddr(take(rest)?),
+        SqlType::MacAddr8 => Value::MacAddr8(read_mac8(rest)?),
     })
 }
 
@@ -218,6 +222,10 @@ fn read_numeric(rest: &mut &[u8]) -> Result<Numeric> {
     Ok(Numeric::Finite(finite::with_scale(&number, scale)))
 }
 
+/// PostgreSQL's numbers of address families, which are not those of any system.
+const FAMILY_V4: u8 = 2;
+const FAMILY_V6: u8 = 3;
+
 /// Appends the binary form (without a preceding length). NULL, which has none, appends nothing. `sql_type` is
 /// the column's type.
 pub fn write(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
@@ -255,7 +263,50 @@ pub fn write(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::Oid(oid) => out.extend_from_slice(&oid.to_be_bytes()),
         Value::Reference(reference) => out.extend_from_slice(&reference.oid.to_be_bytes()),
         Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
+        Value::Network(network) => write_network(*network, out),
+        Value::MacAddr(bytes) => out.extend_from_slice(bytes),
+        Value::MacAddr8(bytes) => out.extend_from_slice(bytes),
     }
+}
+
+/// The family, the length of the mask, whether it is a `cidr`, the number of bytes that follow, the address.
+fn write_network(network: Network, out: &mut Vec<u8>) {
+    let octets = network.octets();
+    let family = if network.family() == 4 { FAMILY_V4 } else { FAMILY_V6 };
+    out.extend_from_slice(&[family, network.bits(), u8::from(network.is_cidr()), octets.len() as u8]);
+    out.extend_from_slice(&octets);
+}
+
+/// Reads what [`write_network`] writes. What it says of being a `cidr` does not count.
+fn read_network(rest: &mut &[u8], sql_type: SqlType) -> Result<Network> {
+    let invalid = |what: &str| {
+        let message = format!("invalid {what} in external \"{}\" value", sql_type.base_name());
+        Error::input(sqlstate::INVALID_BINARY_REPRESENTATION, message)
+    };
+    let width = match take_byte(rest)? {
+        FAMILY_V4 => 4,
+        FAMILY_V6 => 16,
+        _ => return Err(invalid("address family")),
+    };
+    let bits = take_byte(rest)?;
+    if usize::from(bits) > width * 8 {
+        return Err(invalid("bits"));
+    }
+    take_byte(rest)?;
+    if usize::from(take_byte(rest)?) != width {
+        return Err(invalid("length"));
+    }
+    let octets = rest.split_off(..width).ok_or_else(|| invalid("length"))?;
+    let address = Network::address_of(octets).ok_or_else(|| invalid("length"))?;
+    Network::new(address, bits, sql_type == SqlType::Cidr).ok_or_else(|| {
+        Error::input(sqlstate::INVALID_BINARY_REPRESENTATION, "invalid external \"cidr\" value")
+            .with_detail("Value has bits set to right of mask.")
+    })
+}
+
+/// Eight bytes, or the six of a macaddr.
+fn read_mac8(rest: &mut &[u8]) -> Result<[u8; 8]> {
+    if rest.len() == 6 { take(rest).map(network::widened) } else { take(rest) }
 }
 
 fn write_numeric(number: &Numeric, out: &mut Vec<u8>) {

@@ -20,7 +20,7 @@ use crate::interval::{Interval, IntervalModifier};
 use crate::system_type::SystemType;
 use crate::text::{Reading, TextForm, fit_text};
 use crate::value::{ArrayElement, ArrayValue, Numeric, Precision, SqlType, Value};
-use crate::{arithmetic, datetime, json, memory, numeric, text};
+use crate::{arithmetic, datetime, json, memory, network, numeric, text};
 
 /// When a cast may be applied. A later one includes the earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,6 +81,10 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
         (SqlType::Time(_), SqlType::Interval(_)) => Some(Implicit),
         (SqlType::Json, SqlType::Jsonb) | (SqlType::Jsonb, SqlType::Json) => Some(Assignment),
         (SqlType::Jsonb, _) if to == SqlType::Boolean || to.is_numeric() => Some(Explicit),
+        (SqlType::Inet, SqlType::Cidr) => Some(Assignment),
+        (SqlType::Cidr, SqlType::Inet)
+        | (SqlType::MacAddr, SqlType::MacAddr8)
+        | (SqlType::MacAddr8, SqlType::MacAddr) => Some(Implicit),
         _ => None,
     }
 }
@@ -136,6 +140,9 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
         }
         (Value::Boolean(truth), SqlType::Integer) => Ok(Value::Integer(i32::from(*truth))),
         (Value::Integer(number), SqlType::Boolean) => Ok(Value::Boolean(*number != 0)),
+        (Value::Network(network), _) if to.is_text() => {
+            Ok(Value::Text(fit_text(network.shown_with_bits().into(), to, explicit)?))
+        }
         (_, _) if to.is_text() => Ok(Value::Text(fit_text(
             text::shown(&value, TextForm { styles: reading.styles, ..tz.into() })?,
             to,
@@ -156,6 +163,10 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
         (Value::Json(text), SqlType::Jsonb) => json::Jsonb::parse(text).map(Value::Jsonb),
         (Value::Jsonb(_), SqlType::Json) => json_of(&value, tz),
         (Value::Jsonb(jsonb), _) if to == SqlType::Boolean || to.is_numeric() => from_jsonb(jsonb, to),
+        (Value::Network(network), SqlType::Inet) => Ok(Value::Network(network.to_inet())),
+        (Value::Network(network), SqlType::Cidr) => Ok(Value::Network(network.to_cidr())),
+        (Value::MacAddr(bytes), SqlType::MacAddr8) => Ok(Value::MacAddr8(network::widened(*bytes))),
+        (Value::MacAddr8(bytes), SqlType::MacAddr) => network::narrowed(*bytes).map(Value::MacAddr),
         _ if value.fits(to) && to == to.without_modifier() => Ok(value),
         (Value::Array(array), SqlType::Array(element)) => cast_array(array, element, explicit, reading),
         _ if value.fits(to) => Ok(value),

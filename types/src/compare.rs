@@ -38,6 +38,9 @@ pub fn total(left: &Value, right: &Value) -> Ordering {
         (Value::Reference(a), Value::Reference(b)) => a.oid.cmp(&b.oid),
         (Value::Jsonb(a), Value::Jsonb(b)) => json::compare(a.root(), b.root()),
         (Value::Enum(a), Value::Enum(b)) => a.position.cmp(&b.position),
+        (Value::Network(a), Value::Network(b)) => a.order(*b),
+        (Value::MacAddr(a), Value::MacAddr(b)) => a.cmp(b),
+        (Value::MacAddr8(a), Value::MacAddr8(b)) => a.cmp(b),
         // The type has no order, but its texts have one.
         (Value::Json(a), Value::Json(b)) => a.cmp(b),
         (a, b) => rank(a).cmp(&rank(b)),

@@ -21,7 +21,7 @@
 //! * templates: `template` (times to text), `date_reading` (text to times), `number_template`,
 //!   `number_shown`;
 //! * rows: `row_text`; arrays: `array`, `array_search`, `array_subscript`;
-//! * json: `json_access`, `json_build`, `json_change`;
+//! * json: `json_access`, `json_build`, `json_change`; `network` (addresses);
 //! * what lies outside the arguments: `general` (the statement's environment), `sequence`, `session`
 //!   (advisory locks, notifications), `sleep`, `system` (queries to the catalog).
 
@@ -44,6 +44,7 @@ mod json_build;
 mod json_change;
 mod make_time;
 mod math;
+mod network;
 mod number_shown;
 mod number_template;
 mod overlay;

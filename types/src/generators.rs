@@ -1,6 +1,8 @@
 //! Generators of types, values and rows for property tests, of this crate and (feature `generators`) of the
 //! crates above it.
 
+use std::net::IpAddr;
+
 use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
 use proptest::prelude::*;
@@ -8,12 +10,13 @@ use proptest::prelude::*;
 use crate::definition::{TableName, TypeDefinition, TypeKind};
 use crate::enumeration::{EnumLabels, EnumType};
 use crate::interval::Interval;
+use crate::network::Network;
 use crate::value::array_value::FittedElement;
 use crate::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value};
 use crate::{datetime, text};
 
 /// All types but enums, with and without modifiers.
-pub const TYPES: [SqlType; 29] = [
+pub const TYPES: [SqlType; 34] = [
     SqlType::Boolean,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -43,6 +46,11 @@ pub const TYPES: [SqlType; 29] = [
     SqlType::Json,
     SqlType::Jsonb,
     SqlType::Array(ArrayElement::Jsonb),
+    SqlType::Inet,
+    SqlType::Cidr,
+    SqlType::MacAddr,
+    SqlType::MacAddr8,
+    SqlType::Array(ArrayElement::Inet),
 ];
 
 pub fn any_type() -> impl Strategy<Value = SqlType> {
@@ -99,6 +107,17 @@ fn any_json() -> impl Strategy<Value = String> {
     })
 }
 
+/// Addresses of few and of random bits, in both families.
+fn any_network(sql_type: SqlType) -> impl Strategy<Value = Network> {
+    let octets = prop_oneof![Just(0_u8), Just(255), any::<u8>()];
+    let v4 = prop::array::uniform4(octets.clone()).prop_map(IpAddr::from);
+    let v6 = prop::array::uniform16(octets).prop_map(IpAddr::from);
+    (prop_oneof![v4, v6], 0_u8..=128).prop_map(move |(address, bits)| {
+        let host = Network::from(address).with_bits(bits);
+        if sql_type == SqlType::Cidr { host.to_cidr() } else { host }
+    })
+}
+
 /// A value of the type, as a column would hold it. Never NULL.
 pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
     let timestamp = -211_813_488_000_000_000_i64..9_223_371_331_200_000_000;
@@ -140,6 +159,9 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
             .prop_map(Value::TimestampTz)
             .boxed(),
         SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
+        SqlType::MacAddr8 => any::<[u8; 8]>().prop_map(Value::MacAddr8).boxed(),
+        SqlType::Inet | SqlType::Cidr => any_network(sql_type).prop_map(Value::Network).boxed(),
         SqlType::Json | SqlType::Jsonb => any_json()
             .prop_map(move |text| text::parse(&text, sql_type, &jiff::tz::TimeZone::UTC).unwrap_or_default())
             .boxed(),

@@ -104,6 +104,9 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::Array(array) => encode_array(array, out),
         Value::Jsonb(value) => json::encode_key(value.root(), out),
         Value::Enum(value) => out.extend_from_slice(&value.position.to_be_bytes()),
+        Value::Network(network) => parts::encode_network(*network, out),
+        Value::MacAddr(bytes) => out.extend_from_slice(bytes),
+        Value::MacAddr8(bytes) => out.extend_from_slice(bytes),
         // Used for groups, not for indexes: equal texts are equal.
         Value::Json(text) => encode_bytes(text.as_bytes(), out),
     }
@@ -189,6 +192,10 @@ pub fn encoded_length(sql_type: SqlType, bytes: &[u8], mask: u8) -> Option<usize
         let dimensions = usize::from(byte(at + 1)?);
         let numbers = dimensions * if dimensions > 1 { 2 } else { 1 };
         let end = at + 2 + numbers * size_of::<i32>();
+        return (end <= bytes.len()).then_some(end);
+    }
+    if matches!(sql_type, SqlType::Inet | SqlType::Cidr) {
+        let end = parts::network_length(byte(0)?);
         return (end <= bytes.len()).then_some(end);
     }
     if !matches!(sql_type, SqlType::Numeric(_)) {

@@ -8,7 +8,7 @@
 //! * `operator`: which operators there are; `arithmetic`, `compare`, `cast`, `function`, `like`: the
 //!   operations of expressions, with PostgreSQL's results and errors;
 //! * `numeric`, `datetime`, `interval`: decimal numbers, the calendar and time spans, which those share;
-//! * `json`: the types json and jsonb; `enumeration`: enum types;
+//! * `json`: the types json and jsonb; `enumeration`: enum types; `network`: network addresses;
 //! * `float`: elementary functions; `random`: random numbers; both the same on every machine; `foundations`:
 //!   the versions on which results depend;
 //! * `identifier`: names as SQL writes them;
@@ -52,6 +52,7 @@ pub mod json;
 pub mod key;
 pub mod like;
 pub mod memory;
+pub mod network;
 pub mod notifications;
 pub mod numeric;
 pub mod operator;

@@ -25,7 +25,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::guest;
 use crate::memory;
 use crate::value::{ArrayValue, SqlType, Value};
-use crate::{array, datetime, json, numeric};
+use crate::{array, datetime, json, network, numeric};
 use pieces::{is_blank, syntax};
 
 use crate::error::quoted;
@@ -106,6 +106,10 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
         }
         SqlType::System(system_type) => system::parse(text, system_type, reading),
         SqlType::Enum(enum_type) => enum_type.parse(text).map(Value::Enum),
+        SqlType::Inet => network::parse(text, false).map(Value::Network),
+        SqlType::Cidr => network::parse(text, true).map(Value::Network),
+        SqlType::MacAddr => network::parse_mac(text).map(Value::MacAddr),
+        SqlType::MacAddr8 => network::parse_mac8(text).map(Value::MacAddr8),
     }
 }
 
@@ -314,6 +318,9 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
         Value::Oid(oid) => write_integer(i64::from(*oid), out),
         Value::Reference(reference) => out.extend_from_slice(reference.shown.as_bytes()),
         Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
+        Value::Network(network) => out.extend_from_slice(network.shown().as_bytes()),
+        Value::MacAddr(bytes) => network::write_mac(bytes, out),
+        Value::MacAddr8(bytes) => network::write_mac(bytes, out),
     }
 }
 

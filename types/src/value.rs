@@ -20,6 +20,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::enumeration::{EnumType, EnumValue};
 use crate::interval::{Interval, IntervalModifier, MAXIMUM_PRECISION};
 use crate::json::Jsonb;
+use crate::network::Network;
 use crate::system_type::{Reference, SystemType};
 
 pub use self::array_value::{ArrayElement, ArrayValue, Dimension};
@@ -64,6 +65,10 @@ pub enum SqlType {
     Json,
     Jsonb,
     Enum(EnumType),
+    Inet,
+    Cidr,
+    MacAddr,
+    MacAddr8,
 }
 
 impl Serialize for SqlType {
@@ -133,6 +138,10 @@ pub enum Value {
     Json(Arc<str>),
     Jsonb(Jsonb),
     Enum(EnumValue),
+    /// `inet` and `cidr`; it knows which.
+    Network(Network),
+    MacAddr([u8; 6]),
+    MacAddr8([u8; 8]),
 }
 
 const _: () = assert!(size_of::<Value>() <= 32);
@@ -175,6 +184,9 @@ impl PartialEq for Value {
             (Value::Json(a), Value::Json(b)) => a == b,
             (Value::Jsonb(a), Value::Jsonb(b)) => a == b,
             (Value::Enum(a), Value::Enum(b)) => a == b,
+            (Value::Network(a), Value::Network(b)) => a == b,
+            (Value::MacAddr(a), Value::MacAddr(b)) => a == b,
+            (Value::MacAddr8(a), Value::MacAddr8(b)) => a == b,
             _ => false,
         }
     }
@@ -219,6 +231,9 @@ impl Value {
             Value::Json(text) => Value::Json(Arc::clone(text)),
             Value::Jsonb(value) => Value::Jsonb(value.clone()),
             Value::Enum(value) => Value::Enum(*value),
+            Value::Network(network) => Value::Network(*network),
+            Value::MacAddr(bytes) => Value::MacAddr(*bytes),
+            Value::MacAddr8(bytes) => Value::MacAddr8(*bytes),
         }
     }
 
@@ -302,6 +317,10 @@ impl SqlType {
             SqlType::Array(element) => element.array_names().0,
             SqlType::System(system_type) => system_type.shown(),
             SqlType::Enum(enum_type) => enum_type.shown(),
+            SqlType::Inet => "inet",
+            SqlType::Cidr => "cidr",
+            SqlType::MacAddr => "macaddr",
+            SqlType::MacAddr8 => "macaddr8",
         }
     }
 
@@ -353,6 +372,7 @@ impl SqlType {
             SqlType::Array(element) => element.array_names().1,
             SqlType::System(system_type) => system_type.catalog_name(),
             SqlType::Enum(enum_type) => &enum_type.definition().name,
+            SqlType::Inet | SqlType::Cidr | SqlType::MacAddr | SqlType::MacAddr8 => self.base_name(),
         }
     }
 
@@ -381,6 +401,10 @@ impl SqlType {
             SqlType::Array(element) => element.array_names().2,
             SqlType::System(system_type) => system_type.oid(),
             SqlType::Enum(enum_type) => enum_type.definition().id,
+            SqlType::Inet => 869,
+            SqlType::Cidr => 650,
+            SqlType::MacAddr => 829,
+            SqlType::MacAddr8 => 774,
         }
     }
 
@@ -395,6 +419,8 @@ impl SqlType {
             | SqlType::Time(_)
             | SqlType::Timestamp(_)
             | SqlType::TimestampTz(_) => 8,
+            SqlType::MacAddr => 6,
+            SqlType::MacAddr8 => 8,
             SqlType::Uuid | SqlType::Interval(_) => 16,
             SqlType::System(system_type) => system_type.length_bytes(),
             SqlType::Enum(_) => 4,
@@ -405,6 +431,8 @@ impl SqlType {
             | SqlType::Bytea
             | SqlType::Json
             | SqlType::Jsonb
+            | SqlType::Inet
+            | SqlType::Cidr
             | SqlType::Array(_) => -1,
         }
     }
@@ -452,8 +480,12 @@ impl SqlType {
             23 => SqlType::Integer,
             25 => SqlType::Text,
             114 => SqlType::Json,
+            650 => SqlType::Cidr,
             700 => SqlType::Real,
             701 => SqlType::DoublePrecision,
+            774 => SqlType::MacAddr8,
+            829 => SqlType::MacAddr,
+            869 => SqlType::Inet,
             1042 => SqlType::Char(length.unwrap_or(0)),
             1043 => SqlType::Varchar(length),
             1082 => SqlType::Date,
@@ -618,6 +650,10 @@ impl Value {
             Value::Oid(_) => SqlType::System(SystemType::Oid),
             Value::Reference(reference) => SqlType::System(reference.system_type),
             Value::Enum(value) => SqlType::Enum(value.enum_type),
+            Value::Network(network) if network.is_cidr() => SqlType::Cidr,
+            Value::Network(_) => SqlType::Inet,
+            Value::MacAddr(_) => SqlType::MacAddr,
+            Value::MacAddr8(_) => SqlType::MacAddr8,
         })
     }
 

@@ -11,15 +11,16 @@
 //!                     c is NULL
 //! ```
 //! * The slot of a fixed-width column is its value, little-endian: boolean 1 byte (0 or 1), smallint 2,
-//!   integer, real and date 4, bigint, double precision, time, timestamp and timestamptz 8, uuid 16 (as
-//!   printed), interval 16 (8 of microseconds, 4 of days, 4 of months). A NULL's slot is zero.
+//!   integer, real and date 4, bigint, double precision, time, timestamp and timestamptz 8, uuid 16 and
+//!   macaddr 6 or 8 (as printed), interval 16 (8 of microseconds, 4 of days, 4 of months). A NULL's slot is
+//!   zero.
 //! * The slot of a variable column is a `u32`: where its content ends, counted from the start of the row. It
 //!   begins where the variable column before it ends, or at `header_bytes`. A NULL's content is empty.
 //! * text, varchar: UTF-8 without U+0000. char(n): the same without its trailing blanks, which the type can
 //!   restore; a pgbench `filler char(84)` costs 4 bytes, in memory and in the log.
-//! * numeric: `u16` (bit 15: negative; bits 0-13: scale), then the unscaled magnitude, little-endian without
-//!   high zero bytes. With bit 14 there is no magnitude: 4000 and C000 are the infinities, 4001 is NaN.
-//! * json: its text. jsonb: the form of `hyades_types::json`.
+//! * numeric: see `number_content`.
+//! * json: its text. jsonb: the form of `hyades_types::json`. inet, cidr: the length of the mask in one byte,
+//!   then the 4 or 16 bytes of the address.
 //! * arrays: see `array_content`.
 //!
 //! No slot is aligned and nothing depends on addresses, so rows are copied with memcpy and compare equal byte
@@ -35,17 +36,18 @@
 //!    in another form.)
 
 mod array_content;
+mod number_content;
 mod patch;
 
-use bigdecimal::num_bigint::{BigInt, Sign};
 use compact_str::CompactString;
 use hyades_types::enumeration::EnumValue;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::Interval;
 use hyades_types::json::{self, Jsonb};
+use hyades_types::network::Network;
 use hyades_types::scalar::{Scalar, ScalarKind};
 use hyades_types::system_type::SystemType;
-use hyades_types::value::{BigDecimal, Numeric, SqlType, Value};
+use hyades_types::value::{SqlType, Value};
 use hyades_types::{datetime, key, numeric, text};
 
 pub use self::patch::RowPatch;
@@ -77,12 +79,6 @@ struct Column {
 
 /// Width of the slot of a variable column.
 const END_BYTES: usize = 4;
-const NUMERIC_HEADER_BYTES: usize = 2;
-const NUMERIC_NEGATIVE: u16 = 0x8000;
-const NUMERIC_SPECIAL: u16 = 0x4000;
-const NUMERIC_INFINITY: u16 = NUMERIC_SPECIAL;
-const NUMERIC_MINUS_INFINITY: u16 = NUMERIC_SPECIAL | NUMERIC_NEGATIVE;
-const NUMERIC_NAN: u16 = NUMERIC_SPECIAL | 1;
 
 impl RowLayout {
     pub fn new(types: &[SqlType]) -> RowLayout {
@@ -499,6 +495,8 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         Value::Real(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Double(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Uuid(bytes) => slot.copy_from_slice(bytes),
+        Value::MacAddr(bytes) => slot.copy_from_slice(bytes),
+        Value::MacAddr8(bytes) => slot.copy_from_slice(bytes),
         Value::Oid(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Enum(value) => slot.copy_from_slice(&value.position.to_le_bytes()),
         Value::Interval(interval) => {
@@ -512,7 +510,8 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         | Value::Array(_)
         | Value::Reference(_)
         | Value::Json(_)
-        | Value::Jsonb(_) => {
+        | Value::Jsonb(_)
+        | Value::Network(_) => {
             unreachable!("a variable value for a fixed column: the compiler must have cast it")
         }
     }
@@ -530,52 +529,22 @@ fn append_content(sql_type: SqlType, value: &Value, out: &mut Vec<u8>) {
         (Value::Bytea(bytes), SqlType::Bytea) => out.extend_from_slice(bytes),
         (Value::Json(text), SqlType::Json) => out.extend_from_slice(text.as_bytes()),
         (Value::Jsonb(value), SqlType::Jsonb) => out.extend_from_slice(value.as_bytes()),
-        (Value::Numeric(number), SqlType::Numeric(_)) => append_numeric(number, out),
+        (Value::Numeric(number), SqlType::Numeric(_)) => number_content::append(number, out),
         (Value::Array(array), SqlType::Array(element)) => array_content::append(element, array, out),
+        (Value::Network(network), SqlType::Inet | SqlType::Cidr) => {
+            out.push(network.bits());
+            out.extend_from_slice(&network.octets());
+        }
         (value, sql_type) => {
             unreachable!("{value:?} for a {} column: the compiler must have cast it", sql_type.base_name())
         }
     }
 }
 
-fn append_numeric(number: &Numeric, out: &mut Vec<u8>) {
-    let number = match number {
-        Numeric::Finite(number) => number,
-        Numeric::Infinity => return out.extend_from_slice(&NUMERIC_INFINITY.to_le_bytes()),
-        Numeric::MinusInfinity => return out.extend_from_slice(&NUMERIC_MINUS_INFINITY.to_le_bytes()),
-        Numeric::NaN => return out.extend_from_slice(&NUMERIC_NAN.to_le_bytes()),
-    };
-    let (unscaled, scale) = number.as_bigint_and_scale();
-    let sign = if unscaled.sign() == Sign::Minus { NUMERIC_NEGATIVE } else { 0 };
-    out.extend_from_slice(&(sign | (scale as u16 & !NUMERIC_NEGATIVE)).to_le_bytes());
-    let start = out.len();
-    for word in unscaled.iter_u64_digits() {
-        out.extend_from_slice(&word.to_le_bytes());
-    }
-    while out.len() > start && out.last() == Some(&0) {
-        out.pop();
-    }
-}
-
-fn read_numeric(bytes: &[u8]) -> Numeric {
-    let header = u16::from_le_bytes([bytes[0], bytes[1]]);
-    match header {
-        NUMERIC_INFINITY => return Numeric::Infinity,
-        NUMERIC_MINUS_INFINITY => return Numeric::MinusInfinity,
-        NUMERIC_NAN => return Numeric::NaN,
-        _ => {}
-    }
-    let magnitude = &bytes[NUMERIC_HEADER_BYTES..];
-    let is_negative = header & NUMERIC_NEGATIVE != 0;
-    let unscaled = if magnitude.len() <= 8 {
-        let mut word = [0; 8];
-        word[..magnitude.len()].copy_from_slice(magnitude);
-        let magnitude = i128::from(u64::from_le_bytes(word));
-        BigInt::from(if is_negative { -magnitude } else { magnitude })
-    } else {
-        BigInt::from_bytes_le(if is_negative { Sign::Minus } else { Sign::Plus }, magnitude)
-    };
-    BigDecimal::new(unscaled, i64::from(header & !NUMERIC_NEGATIVE)).into()
+/// The length of the mask, then the address.
+fn read_network(sql_type: SqlType, bytes: &[u8]) -> Option<Network> {
+    let (bits, octets) = bytes.split_first()?;
+    Network::new(Network::address_of(octets)?, *bits, sql_type == SqlType::Cidr)
 }
 
 /// The value of stored bytes. Their length is right (module head, invariant 1).
@@ -593,6 +562,9 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
         SqlType::Timestamp(_) => Value::Timestamp(i64::from_le_bytes(array(bytes))),
         SqlType::TimestampTz(_) => Value::TimestampTz(i64::from_le_bytes(array(bytes))),
         SqlType::Uuid => Value::Uuid(array(bytes)),
+        SqlType::MacAddr => Value::MacAddr(array(bytes)),
+        SqlType::MacAddr8 => Value::MacAddr8(array(bytes)),
+        SqlType::Inet | SqlType::Cidr => read_network(sql_type, bytes).map_or(Value::Null, Value::Network),
         SqlType::Interval(_) => Value::Interval(Interval {
             months: i32::from_le_bytes(array(&bytes[12..])),
             days: i32::from_le_bytes(array(&bytes[8..12])),
@@ -602,7 +574,7 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
         SqlType::System(SystemType::Oid) => Value::Oid(u32::from_le_bytes(array(bytes))),
         SqlType::System(system_type) if system_type.is_text() => Value::Text(text(bytes)),
         SqlType::System(_) => unreachable!("no column holds this type of the catalog: it is refused"),
-        SqlType::Numeric(_) => Value::numeric(read_numeric(bytes)),
+        SqlType::Numeric(_) => Value::numeric(number_content::read(bytes)),
         SqlType::Text | SqlType::Varchar(_) => Value::Text(text(bytes)),
         SqlType::Char(length) => Value::Text(match std::str::from_utf8(bytes) {
             Ok(text) => text::padded(text, length as usize),
@@ -663,7 +635,10 @@ fn is_fit(sql_type: SqlType, value: &Value) -> bool {
             | Value::Reference(_)
             | Value::Json(_)
             | Value::Jsonb(_)
-            | Value::Enum(_),
+            | Value::Enum(_)
+            | Value::Network(_)
+            | Value::MacAddr(_)
+            | Value::MacAddr8(_),
             _,
         ) => true,
     }
@@ -722,17 +697,7 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
         SqlType::System(system_type) if system_type.is_text() => is_plain_text(bytes, None),
         SqlType::Varchar(Some(length)) => is_plain_text(bytes, Some(length)),
         SqlType::Char(length) => bytes.last() != Some(&b' ') && is_plain_text(bytes, Some(length)),
-        SqlType::Numeric(_) => {
-            bytes.len() >= NUMERIC_HEADER_BYTES
-                && (bytes.len() == NUMERIC_HEADER_BYTES || bytes.last() != Some(&0))
-                && numeric::is_within_limits(&read_numeric(bytes))
-                && match u16::from_le_bytes([bytes[0], bytes[1]]) {
-                    NUMERIC_INFINITY | NUMERIC_MINUS_INFINITY | NUMERIC_NAN => {
-                        bytes.len() == NUMERIC_HEADER_BYTES
-                    }
-                    header => bytes.len() > NUMERIC_HEADER_BYTES || header & NUMERIC_NEGATIVE == 0,
-                }
-        }
+        SqlType::Numeric(_) => number_content::is_numeric(bytes),
         SqlType::Date => {
             let days = i32::from_le_bytes(array(bytes));
             datetime::is_valid_date(days) || datetime::is_infinite_date(days)
@@ -744,6 +709,7 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
                 && std::str::from_utf8(bytes).is_ok_and(|text| json::validate(text).is_ok())
         }
         SqlType::Jsonb => Jsonb::is_canonical(bytes),
+        SqlType::Inet | SqlType::Cidr => read_network(sql_type, bytes).is_some(),
         SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
             let time = i64::from_le_bytes(array(bytes));
             datetime::is_valid_timestamp(time) || datetime::is_infinite_timestamp(time)

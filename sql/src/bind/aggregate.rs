@@ -87,9 +87,13 @@ pub(super) fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, 
             _ => return None,
         },
         AggregateKind::Minimum | AggregateKind::Maximum => match category(argument) {
-            Category::Boolean | Category::Uuid | Category::Bytea | Category::Json | Category::Jsonb => {
-                return None;
-            }
+            Category::Boolean
+            | Category::Uuid
+            | Category::MacAddr
+            | Category::Bytea
+            | Category::Json
+            | Category::Jsonb => return None,
+            Category::Network => (SqlType::Inet, SqlType::Inet),
             Category::String if !matches!(argument, SqlType::Char(_)) => (Text, Text),
             _ => (argument, argument),
         },

@@ -10,9 +10,9 @@ use hyades_types::value::array_value::MOST_DIMENSIONS;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
+use super::called_operator::shared_symbol;
 use super::coerce::{cast, is_implicit};
 use super::expression::boolean;
-use super::json_expression::shared_symbol;
 use super::operator::{comparison_type, from_ast};
 use super::row_syntax::row_items;
 use super::{Binder, Bound, Class, Place};

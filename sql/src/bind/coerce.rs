@@ -27,6 +27,8 @@ pub(crate) enum Category {
     DateTime,
     Bytea,
     Uuid,
+    Network,
+    MacAddr,
     Array,
     Interval,
     Json,
@@ -49,6 +51,8 @@ pub(crate) fn category(sql_type: SqlType) -> Category {
         }
         SqlType::Bytea => Category::Bytea,
         SqlType::Uuid => Category::Uuid,
+        SqlType::Inet | SqlType::Cidr => Category::Network,
+        SqlType::MacAddr | SqlType::MacAddr8 => Category::MacAddr,
         SqlType::Json => Category::Json,
         SqlType::Jsonb => Category::Jsonb,
         SqlType::Enum(_) => Category::Enum,
@@ -69,6 +73,7 @@ pub(crate) fn is_preferred(sql_type: SqlType) -> bool {
             | SqlType::Text
             | SqlType::TimestampTz(_)
             | SqlType::Interval(_)
+            | SqlType::Inet
             | SqlType::System(SystemType::Oid)
     )
 }

@@ -11,7 +11,7 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
-use super::json_expression::{shared_symbol, symbol_of};
+use super::called_operator::{shared_symbol, symbol_of};
 use super::operator::from_ast;
 use super::row_syntax::{expands_array, is_row_constructor, row_items, with_rows};
 use super::{Binder, Bound, Class, DEEPEST_EXPRESSION, Place, start_of, types};
@@ -93,12 +93,7 @@ impl Binder<'_> {
                 data_type,
                 ..
             } => self.converted(inner, data_type, *kind == ast::CastKind::DoubleColon),
-            Ast::TypedString(typed) => {
-                let place = Place::of(&typed.value);
-                let to = types::declared(&typed.data_type, self).map_err(|error| self.place(error, place))?;
-                let bound = self.literal(&typed.value)?;
-                self.coerce_to(bound, to, place)
-            }
+            Ast::TypedString(typed) => self.typed_literal(typed),
             Ast::IsNull(inner) => self.is_null(inner, false),
             Ast::IsNotNull(inner) => self.is_null(inner, true),
             Ast::IsTrue(inner) => self.is_truth(inner, Some(true), false),
@@ -255,7 +250,7 @@ impl Binder<'_> {
             _ => {}
         }
         if let Some(symbol) = symbol_of(op) {
-            return self.json_operation(left, symbol, right);
+            return self.called_operation(left, symbol, right);
         }
         let place = Place::OperatorAfter(end_of(left));
         let Some(operator) = from_ast(op) else { return self.unknown_operator(left, op, right, place) };
@@ -277,6 +272,18 @@ impl Binder<'_> {
             return Ok(bound);
         }
         self.binary(operator, left, right, place)
+    }
+
+    /// `type 'text'`
+    fn typed_literal(&mut self, typed: &ast::TypedString) -> Result<Bound> {
+        let place = Place::of(&typed.value);
+        let type_place = match &typed.data_type {
+            ast::DataType::Custom(name, _) => Place::of(name),
+            _ => place,
+        };
+        let to = types::declared(&typed.data_type, self).map_err(|error| self.place(error, type_place))?;
+        let bound = self.literal(&typed.value)?;
+        self.coerce_to(bound, to, place)
     }
 
     /// `CAST (inner AS type)`, `inner::type`.

@@ -1,5 +1,5 @@
-//! Operators and functions of json and jsonb whose types or arguments have rules of their own: operators,
-//! subscripts, functions that take values of any type or whole rows, and aggregates.
+//! What json and jsonb have rules of their own for: subscripts, functions that take values of any type or
+//! whole rows, and aggregates.
 //!
 //! An aggregate of JSON is `array_agg` of the items that the rows give, followed by a function that makes
 //! JSON of the array. DISTINCT, ORDER BY and FILTER work as in every aggregate.
@@ -8,52 +8,14 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::value::{ArrayElement, SqlType, Value};
-use sqlparser::ast::{self, AccessExpr, BinaryOperator as Ast, Subscript};
+use sqlparser::ast::{self, AccessExpr, Subscript};
 
 use super::bound::no_parameter_type;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
-use crate::statement::query::end_of;
-
-fn is_jsonb(bound: &Bound) -> bool {
-    bound.known_type() == Some(SqlType::Jsonb)
-}
 
 fn is_json(sql_type: SqlType) -> bool {
     matches!(sql_type, SqlType::Json | SqlType::Array(ArrayElement::Json))
-}
-
-/// The symbol of an operator that only JSON has.
-pub(super) fn symbol_of(operator: &Ast) -> Option<&'static str> {
-    Some(match operator {
-        Ast::Arrow => "->",
-        Ast::LongArrow => "->>",
-        Ast::HashArrow => "#>",
-        Ast::HashLongArrow => "#>>",
-        Ast::HashMinus => "#-",
-        Ast::Question => "?",
-        Ast::QuestionPipe => "?|",
-        Ast::QuestionAnd => "?&",
-        _ => return None,
-    })
-}
-
-/// Whether the operator takes JSON as well as other types.
-pub(super) fn is_shared(operator: &Ast) -> bool {
-    matches!(operator, Ast::AtArrow | Ast::ArrowAt | Ast::StringConcat | Ast::Minus)
-}
-
-/// The symbol of an operator that has a JSON meaning for these operands, and another for others.
-pub(super) fn shared_symbol(operator: &Ast, left: &Bound, right: &Bound) -> Option<&'static str> {
-    let is_open = |side: &Bound| side.known_type().is_none() || is_jsonb(side);
-    let is_one = is_jsonb(left) || is_jsonb(right);
-    Some(match operator {
-        Ast::AtArrow if is_one => "@>",
-        Ast::ArrowAt if is_one => "<@",
-        Ast::StringConcat if is_one && is_open(left) && is_open(right) => "||",
-        Ast::Minus if is_jsonb(left) => "-",
-        _ => return None,
-    })
 }
 
 /// The aggregates of JSON: the function that makes the result of the array, its type, and whether it also
@@ -96,18 +58,6 @@ impl Binder<'_> {
         let error = Error::input(sqlstate::UNDEFINED_FUNCTION, message)
             .with_hint("Use an explicit ordering operator or modify the query.");
         Err(self.place(error, place))
-    }
-
-    /// An operator that only JSON has.
-    pub(super) fn json_operation(
-        &mut self,
-        left: &ast::Expr,
-        symbol: &str,
-        right: &ast::Expr,
-    ) -> Result<Bound> {
-        let place = Place::OperatorAfter(end_of(left));
-        let sides = [self.expression(left)?, self.expression(right)?];
-        self.operator_of(symbol, sides, place)
     }
 
     /// `jsonb['key'][0]`.

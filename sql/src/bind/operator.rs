@@ -103,6 +103,8 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
             _ => SqlType::TIMESTAMP,
         },
         Category::Boolean | Category::Bytea | Category::Uuid | Category::Jsonb => left,
+        Category::Network => SqlType::Inet,
+        Category::MacAddr => (left == right).then_some(left)?,
         Category::Enum => (left == right).then_some(left)?,
         Category::Json => return None,
         Category::Interval => SqlType::INTERVAL,
@@ -178,6 +180,13 @@ pub(super) fn shown_operands(
         (None, Some(right)) => (type_beside(operator, right), right),
         (None, None) => (SqlType::Text, SqlType::Text),
     };
+    if category(left_type) == Category::Network || category(right_type) == Category::Network {
+        let taken = |own: SqlType| if own.is_integer() { SqlType::BigInt } else { SqlType::Inet };
+        return Some((taken(left_type), taken(right_type)));
+    }
+    if category(left_type) == Category::MacAddr {
+        return Some((left_type, right_type));
+    }
     let taken = signature(operator, left_type, right_type)?;
     let is_float = |sql_type| matches!(sql_type, SqlType::Real | SqlType::DoublePrecision);
     let is_char = |sql_type| matches!(sql_type, SqlType::Char(_));
@@ -452,6 +461,12 @@ impl Binder<'_> {
         } else {
             (operand, sql_type)
         };
+        if ir == Some(UnaryOperator::BitNot)
+            && matches!(category(sql_type), Category::Network | Category::MacAddr)
+        {
+            let call = Expr::Call { function: Function::NetworkNot, arguments: vec![operand.expr] };
+            return Ok(Bound::typed(evaluation::fold_if_constant(call), sql_type, place));
+        }
         let is_fitting = match ir {
             Some(UnaryOperator::BitNot) => sql_type.is_integer(),
             Some(UnaryOperator::Negate) => sql_type.is_numeric() || matches!(sql_type, SqlType::Interval(_)),

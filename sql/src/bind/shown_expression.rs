@@ -16,8 +16,8 @@ use hyades_types::value::{SqlType, Value};
 use hyades_types::{memory, text};
 use sqlparser::ast;
 
+use super::called_operator::{is_shared, shared_symbol, symbol_of};
 use super::coerce::{Category, category};
-use super::json_expression::{is_shared, shared_symbol, symbol_of};
 use super::operator::{from_ast, signature, type_beside};
 use super::scope::Visibility;
 use super::types::{self, written_type};
@@ -222,7 +222,7 @@ impl Binder<'_> {
                     let sides = [self.bound_part(left)?, self.bound_part(right)?];
                     let symbol = symbol_of(other).or_else(|| shared_symbol(other, &sides[0], &sides[1]));
                     if let Some(symbol) = symbol {
-                        return self.json_part(left, symbol, right, &sides);
+                        return self.called_part(left, symbol, right, &sides);
                     }
                 }
                 let operator = from_ast(other)?;
@@ -232,8 +232,8 @@ impl Binder<'_> {
         self.matched(left, symbol, right)
     }
 
-    /// An operator of JSON.
-    fn json_part(
+    /// An operator that is a function.
+    fn called_part(
         &mut self,
         left: &ast::Expr,
         symbol: &'static str,

@@ -313,14 +313,18 @@ fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
         "json" => SqlType::Json,
         "jsonb" => SqlType::Jsonb,
         "interval" => SqlType::INTERVAL,
+        "inet" => SqlType::Inet,
+        "cidr" => SqlType::Cidr,
+        "macaddr" => SqlType::MacAddr,
+        "macaddr8" => SqlType::MacAddr8,
         // Unquoted it is `character(1)`, which the parser knows.
         "char" if !name.contains('"') && base == folded => SqlType::Char(1),
         _ if let Some(system_type) = SystemType::from_name(base) => SqlType::System(system_type),
-        "timetz" | "money" | "inet" | "cidr" | "macaddr" | "macaddr8" | "xml" | "point" | "line" | "lseg"
-        | "box" | "path" | "polygon" | "circle" | "tsvector" | "tsquery" | "bit" | "varbit" | "void"
-        | "record" | "hstore" | "citext" | "jsonpath" | "pg_lsn" | "xid8" | "int4range" | "int8range"
-        | "numrange" | "tsrange" | "tstzrange" | "daterange" | "int4multirange" | "int8multirange"
-        | "nummultirange" | "tsmultirange" | "tstzmultirange" | "datemultirange" => {
+        "timetz" | "money" | "xml" | "point" | "line" | "lseg" | "box" | "path" | "polygon" | "circle"
+        | "tsvector" | "tsquery" | "bit" | "varbit" | "void" | "record" | "hstore" | "citext"
+        | "jsonpath" | "pg_lsn" | "xid8" | "int4range" | "int8range" | "numrange" | "tsrange"
+        | "tstzrange" | "daterange" | "int4multirange" | "int8multirange" | "nummultirange"
+        | "tsmultirange" | "tstzmultirange" | "datemultirange" => {
             return unsupported(base);
         }
         _ => {

@@ -56,6 +56,7 @@ impl BoundSelect {
                 || matches!(of, SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Bytea)
                 || matches!(of, SqlType::Date | SqlType::Time(_))
                 || matches!(of, SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Uuid)
+                || matches!(of, SqlType::Inet | SqlType::Cidr | SqlType::MacAddr | SqlType::MacAddr8)
         };
         let mut outputs = self.outputs.iter().enumerate();
         matches!(self.distinct, BoundDistinct::Rows)

@@ -249,7 +249,7 @@ impl Activity {
             ("usesysid", row::oid(self.role.load(Ordering::Relaxed))),
             ("usename", text(&self.user)),
             ("application_name", text(&self.application.lock())),
-            ("client_addr", row::or_null(client, |address| Value::text(address.ip().to_string()))),
+            ("client_addr", row::or_null(client, |address| Value::Network(address.ip().into()))),
             ("client_port", row::or_null(client, |address| Value::Integer(i32::from(address.port())))),
             ("backend_start", time(self.started)),
             ("xact_start", time(transaction_start)),

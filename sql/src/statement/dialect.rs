@@ -31,8 +31,8 @@ use hyades_types::error::Error;
 use hyades_types::guest;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    BinaryOperator, ColumnOption, Expr, Ident, Interval, KeyOrIndexDisplay, NullsDistinctOption, Statement,
-    UnaryOperator, UniqueConstraint,
+    BinaryOperator, ColumnOption, DataType, Expr, Ident, Interval, KeyOrIndexDisplay, NullsDistinctOption,
+    ObjectName, Statement, TypedString, UnaryOperator, UniqueConstraint,
 };
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
@@ -107,6 +107,14 @@ fn precise_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>
             fractional_seconds_precision: None,
         }))
     })
+}
+
+/// `type 'text'`
+fn typed_literal(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
+    let name = parser.parse_identifier()?;
+    let value = parser.parse_value()?;
+    let data_type = DataType::Custom(ObjectName::from(vec![name]), Vec::new());
+    Ok(Expr::TypedString(TypedString { data_type, value, uses_odbc_syntax: false }))
 }
 
 /// Words that come before an operand and are not reserved.
@@ -462,6 +470,13 @@ impl Dialect for HyadesDialect {
             // A column may have this name, but a function may not.
             Token::Word(word) if word.keyword == Keyword::VALUES && word.quote_style.is_none() => {
                 Some(parser.parse_identifier().map(Expr::Identifier))
+            }
+            // A literal of a type that sqlparser does not know: `inet '::1'`.
+            Token::Word(word)
+                if matches!(word.keyword, Keyword::NoKeyword | Keyword::NAME)
+                    && matches!(following.token, Token::SingleQuotedString(_)) =>
+            {
+                Some(typed_literal(parser))
             }
             // Whether it is a name depends on what follows it: `f(x)`, `f 'text'`, `f[] 'text'`.
             Token::Word(word)

@@ -102,7 +102,7 @@ fn casts_that_are_listed_exist() {
 
 /// Names of functions that no row of PostgreSQL's `pg_proc` has: its grammar turns them into other calls, or
 /// they are operators. The one of `pg_terminate_backend` has a second parameter.
-const WRITTEN_OTHERWISE: [&str; 21] = [
+const WRITTEN_OTHERWISE: [&str; 29] = [
     "greatest",
     "least",
     "nullif",
@@ -123,6 +123,14 @@ const WRITTEN_OTHERWISE: [&str; 21] = [
     "||",
     "-",
     "#-",
+    "<<",
+    "<<=",
+    ">>",
+    ">>=",
+    "&&",
+    "&",
+    "|",
+    "+",
     "pg_terminate_backend",
 ];
 

@@ -50,7 +50,7 @@ select id from t where b = 'b2' and c < 9 for share;
 commit;
 -- Refused.
 create index on t (b collate "de_DE");
-create index on t (b varchar_ops);
+create index on t (b bpchar_ops);
 create index on t (b varchar_pattern_ops);
 create index on t using gin (b);
 create index on t (a) tablespace x;

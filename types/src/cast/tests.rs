@@ -18,7 +18,8 @@ const PG_CAST: &str = "\
     numeric int2 a;float4 int8 a;float4 float8 i;float4 int4 a;float4 numeric a;float4 int2 a;int2 int8 i;int2 float8 i;\
     int2 int4 i;int2 numeric i;int2 float4 i;timestamptz date a;timestamptz timestamp a;timestamp date a;\
     timestamp timestamptz i;interval time a;time interval i;timestamp time a;timestamptz time a;\
-    json jsonb a;jsonb json a;jsonb bool e;jsonb numeric e;jsonb int2 e;jsonb int4 e;jsonb int8 e;jsonb float4 e;jsonb float8 e";
+    json jsonb a;jsonb json a;jsonb bool e;jsonb numeric e;jsonb int2 e;jsonb int4 e;jsonb int8 e;jsonb float4 e;jsonb float8 e;\
+    inet cidr a;cidr inet i;macaddr macaddr8 i;macaddr8 macaddr i";
 
 #[test]
 fn casts_are_those_of_postgresql() {

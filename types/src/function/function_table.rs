@@ -17,7 +17,7 @@ use super::catalog_functions::catalog_functions;
 use super::type_patterns::*;
 use super::{
     LooksAt, Signature, array, array_search, array_subscript, bytes, concat, crypto, date_reading, degrees,
-    format, general, hash, interval, json_access, json_build, json_change, make_time, math, overlay,
+    format, general, hash, interval, json_access, json_build, json_change, make_time, math, network, overlay,
     pattern_matching, quantified_match, regular_expression, row_text, sequence, session, sleep, string,
     system, template, time, whole_number,
 };
@@ -694,6 +694,52 @@ catalog_functions! {
     RecordField: strict, NOTHING, row_text {}
     JsonOfMembers: strict, NOTHING, json_build {}
     JsonbOfMembers: strict, NOTHING, json_build {}
+    // Network addresses
+    NetworkHost: strict, NOTHING, network { "host" => (INET) -> TEXT; }
+    NetworkAbbreviated: strict, NOTHING, network { "abbrev" => (INET) -> TEXT, (CIDR) -> TEXT; }
+    NetworkFamily: strict, NOTHING, network { "family" => (INET) -> INT4; }
+    NetworkMaskLength: strict, NOTHING, network { "masklen" => (INET) -> INT4; }
+    NetworkWithMaskLength: strict, NOTHING, network { "set_masklen" => (INET, INT4) -> INET, (CIDR, INT4) -> CIDR; }
+    NetworkBroadcast: strict, NOTHING, network { "broadcast" => (INET) -> INET; }
+    NetworkOf: strict, NOTHING, network { "network" => (INET) -> CIDR; }
+    NetworkMask: strict, NOTHING, network { "netmask" => (INET) -> INET; }
+    NetworkHostMask: strict, NOTHING, network { "hostmask" => (INET) -> INET; }
+    NetworkIsSameFamily: strict, NOTHING, network { "inet_same_family" => (INET, INET) -> BOOL; }
+    NetworkMerge: strict, NOTHING, network { "inet_merge" => (INET, INET) -> CIDR; }
+    NetworkIsWithin: strict, NOTHING, network { "<<" | "network_sub" => (INET, INET) -> BOOL; }
+    NetworkIsWithinOrEqual: strict, NOTHING, network { "<<=" | "network_subeq" => (INET, INET) -> BOOL; }
+    NetworkContains: strict, NOTHING, network { ">>" | "network_sup" => (INET, INET) -> BOOL; }
+    NetworkContainsOrEqual: strict, NOTHING, network { ">>=" | "network_supeq" => (INET, INET) -> BOOL; }
+    NetworkOverlaps: strict, NOTHING, network { "&&" | "network_overlap" => (INET, INET) -> BOOL; }
+    /// `~`, also of the addresses of network cards, as are the two that follow.
+    NetworkNot: strict, NOTHING, network {
+        "inetnot" => (INET) -> INET;
+        "macaddr_not" => (MACADDR) -> MACADDR;
+        "macaddr8_not" => (MACADDR8) -> MACADDR8;
+    }
+    NetworkAnd: strict, NOTHING, network {
+        "&" => (INET, INET) -> INET, (MACADDR, MACADDR) -> MACADDR, (MACADDR8, MACADDR8) -> MACADDR8;
+        "inetand" => (INET, INET) -> INET;
+        "macaddr_and" => (MACADDR, MACADDR) -> MACADDR;
+        "macaddr8_and" => (MACADDR8, MACADDR8) -> MACADDR8;
+    }
+    NetworkOr: strict, NOTHING, network {
+        "|" => (INET, INET) -> INET, (MACADDR, MACADDR) -> MACADDR, (MACADDR8, MACADDR8) -> MACADDR8;
+        "inetor" => (INET, INET) -> INET;
+        "macaddr_or" => (MACADDR, MACADDR) -> MACADDR;
+        "macaddr8_or" => (MACADDR8, MACADDR8) -> MACADDR8;
+    }
+    NetworkPlus: strict, NOTHING, network {
+        "+" => (INET, INT8) -> INET, (INT8, INET) -> INET;
+        "inetpl" => (INET, INT8) -> INET;
+    }
+    NetworkMinus: strict, NOTHING, network {
+        "-" => (INET, INT8) -> INET, (INET, INET) -> INT8;
+        "inetmi_int8" => (INET, INT8) -> INET;
+        "inetmi" => (INET, INET) -> INT8;
+    }
+    MacTruncated: strict, NOTHING, network { "trunc" => (MACADDR) -> MACADDR, (MACADDR8) -> MACADDR8; }
+    MacWithSeventhBit: strict, NOTHING, network { "macaddr8_set7bit" => (MACADDR8) -> MACADDR8; }
     // Others
     GenRandomUuid: strict, CHANCE, general {
         "gen_random_uuid" => () -> UUID;

@@ -47,6 +47,7 @@ fn the_table_is_consistent() {
 #[test]
 fn every_signature_is_computed() {
     let environment = environment();
+    let utc = &jiff::tz::TimeZone::UTC;
     let sample = |pattern: &TypePattern| match pattern {
         TypePattern::Exact(SqlType::Boolean) => Value::Boolean(true),
         TypePattern::Exact(SqlType::SmallInt) => Value::SmallInt(1),
@@ -57,6 +58,10 @@ fn every_signature_is_computed() {
         TypePattern::Exact(SqlType::Numeric(_)) => Value::numeric(BigDecimal::from(2)),
         TypePattern::Exact(SqlType::Bytea) => Value::Bytea(Box::new([1])),
         TypePattern::Exact(SqlType::Uuid) => Value::Uuid([1; 16]),
+        TypePattern::Exact(SqlType::Inet) => crate::text::parse("10.1.2.3/8", SqlType::Inet, utc).unwrap(),
+        TypePattern::Exact(SqlType::Cidr) => crate::text::parse("10/8", SqlType::Cidr, utc).unwrap(),
+        TypePattern::Exact(SqlType::MacAddr) => Value::MacAddr([1; 6]),
+        TypePattern::Exact(SqlType::MacAddr8) => Value::MacAddr8([1; 8]),
         TypePattern::Exact(SqlType::Date) => Value::Date(1),
         TypePattern::Exact(SqlType::Time(_)) => Value::Time(1),
         TypePattern::Exact(SqlType::Timestamp(_)) => Value::Timestamp(1),

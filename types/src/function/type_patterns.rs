@@ -22,6 +22,10 @@ pub(super) const TIMESTAMPTZ: TypePattern = TypePattern::Exact(SqlType::TIMESTAM
 pub(super) const TIME: TypePattern = TypePattern::Exact(SqlType::TIME);
 pub(super) const INTERVAL: TypePattern = TypePattern::Exact(SqlType::INTERVAL);
 pub(super) const UUID: TypePattern = TypePattern::Exact(SqlType::Uuid);
+pub(super) const INET: TypePattern = TypePattern::Exact(SqlType::Inet);
+pub(super) const CIDR: TypePattern = TypePattern::Exact(SqlType::Cidr);
+pub(super) const MACADDR: TypePattern = TypePattern::Exact(SqlType::MacAddr);
+pub(super) const MACADDR8: TypePattern = TypePattern::Exact(SqlType::MacAddr8);
 pub(super) const OID: TypePattern = TypePattern::Exact(SqlType::System(SystemType::Oid));
 pub(super) const NAME: TypePattern = TypePattern::Exact(SqlType::System(SystemType::Name));
 /// `"char"`

@@ -1,5 +1,6 @@
 //! Bytes and numbers in keys, also as parts of the keys of other values.
 
+use crate::network::Network;
 use crate::numeric::{Numeric, finite};
 
 pub(super) const NUMERIC_NEGATIVE: u8 = 0;
@@ -71,4 +72,19 @@ pub(crate) fn encode_numeric(number: &Numeric, out: &mut Vec<u8>) {
             *byte = !*byte;
         }
     }
+}
+
+/// Appends the family, the address of the network, the length of the mask, and the address of the host, which
+/// sort as the values do.
+pub(super) fn encode_network(network: Network, out: &mut Vec<u8>) {
+    out.push(network.family());
+    out.extend_from_slice(&network.to_cidr().octets());
+    out.push(network.bits());
+    out.extend_from_slice(&network.octets());
+}
+
+/// The length of that encoding, of a network of this family.
+pub(super) fn network_length(family: u8) -> usize {
+    let address = if family == 4 { 4 } else { 16 };
+    2 + 2 * address
 }

@@ -46,6 +46,10 @@ pub enum ArrayElement {
     Json,
     Jsonb,
     Enum(EnumType),
+    Inet,
+    Cidr,
+    MacAddr,
+    MacAddr8,
     /// Used for columns and variables. The arrays themselves know the type without its modifiers.
     Fitted(FittedElement),
 }
@@ -205,6 +209,10 @@ impl ArrayElement {
                 ArrayElement::System(system_type)
             }
             SqlType::Enum(enum_type) => ArrayElement::Enum(enum_type),
+            SqlType::Inet => ArrayElement::Inet,
+            SqlType::Cidr => ArrayElement::Cidr,
+            SqlType::MacAddr => ArrayElement::MacAddr,
+            SqlType::MacAddr8 => ArrayElement::MacAddr8,
             SqlType::Array(_) | SqlType::System(_) => return None,
         })
     }
@@ -249,6 +257,10 @@ impl ArrayElement {
             ArrayElement::Interval => SqlType::INTERVAL,
             ArrayElement::System(system_type) => SqlType::System(system_type),
             ArrayElement::Enum(enum_type) => SqlType::Enum(enum_type),
+            ArrayElement::Inet => SqlType::Inet,
+            ArrayElement::Cidr => SqlType::Cidr,
+            ArrayElement::MacAddr => SqlType::MacAddr,
+            ArrayElement::MacAddr8 => SqlType::MacAddr8,
             ArrayElement::Fitted(fitted) => match fitted {
                 FittedElement::Numeric(precision, scale) => SqlType::Numeric(Some((precision, scale))),
                 FittedElement::Varchar(length) => SqlType::Varchar(Some(length)),
@@ -301,6 +313,10 @@ impl ArrayElement {
             ArrayElement::Interval => ("interval[]", "_interval", 1187),
             ArrayElement::System(system_type) => system_type.array_names(),
             ArrayElement::Enum(enum_type) => enum_type.array_names(),
+            ArrayElement::Inet => ("inet[]", "_inet", 1041),
+            ArrayElement::Cidr => ("cidr[]", "_cidr", 651),
+            ArrayElement::MacAddr => ("macaddr[]", "_macaddr", 1040),
+            ArrayElement::MacAddr8 => ("macaddr8[]", "_macaddr8", 775),
             ArrayElement::Time => ("time without time zone[]", "_time", 1183),
             ArrayElement::Fitted(_) => self.without_modifier().array_names(),
         }
@@ -314,7 +330,7 @@ impl ArrayElement {
 }
 
 /// All except those of the catalog, those with modifiers, and enums.
-pub const PLAIN: [ArrayElement; 19] = [
+pub const PLAIN: [ArrayElement; 23] = [
     ArrayElement::Boolean,
     ArrayElement::SmallInt,
     ArrayElement::Integer,
@@ -334,4 +350,8 @@ pub const PLAIN: [ArrayElement; 19] = [
     ArrayElement::Time,
     ArrayElement::Json,
     ArrayElement::Jsonb,
+    ArrayElement::Inet,
+    ArrayElement::Cidr,
+    ArrayElement::MacAddr,
+    ArrayElement::MacAddr8,
 ];

@@ -59,7 +59,10 @@ fn classes_of_types() {
             sql_type.length_bytes() < 0,
             sql_type.is_text()
                 || sql_type.element().is_some()
-                || matches!(sql_type.catalog_name(), "numeric" | "bytea" | "json" | "jsonb")
+                || matches!(
+                    sql_type.catalog_name(),
+                    "numeric" | "bytea" | "json" | "jsonb" | "inet" | "cidr"
+                )
         );
         assert!(Value::Null.fits(sql_type));
     }

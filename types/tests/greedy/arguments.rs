@@ -1,7 +1,10 @@
 //! Greedy values of each kind: long, many, deep, repetitive, at the limits.
 
+use std::net::IpAddr;
+
 use hyades_types::interval::Interval;
 use hyades_types::json::Jsonb;
+use hyades_types::network::Network;
 use hyades_types::numeric;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, Dimension, SqlType, Value};
@@ -30,6 +33,10 @@ pub(crate) enum Kind {
     TimestampTz,
     Interval,
     Uuid,
+    Inet,
+    Cidr,
+    MacAddr,
+    MacAddr8,
     Oid,
     Reference(SystemType),
     Json,
@@ -56,6 +63,10 @@ impl Kind {
             SqlType::TimestampTz(_) => Kind::TimestampTz,
             SqlType::Interval(_) => Kind::Interval,
             SqlType::Uuid => Kind::Uuid,
+            SqlType::Inet => Kind::Inet,
+            SqlType::Cidr => Kind::Cidr,
+            SqlType::MacAddr => Kind::MacAddr,
+            SqlType::MacAddr8 => Kind::MacAddr8,
             SqlType::Json => Kind::Json,
             SqlType::Jsonb => Kind::Jsonb,
             SqlType::Array(ArrayElement::Text) => Kind::Texts,
@@ -251,6 +262,10 @@ pub(crate) fn values_of(kind: Kind) -> Vec<Value> {
                 .to_vec()
         }
         Kind::Uuid => vec![Value::Uuid([7; 16])],
+        Kind::Inet => networks().into_iter().map(Value::Network).collect(),
+        Kind::Cidr => networks().into_iter().filter_map(network).map(Value::Network).collect(),
+        Kind::MacAddr => vec![Value::MacAddr([7; 6])],
+        Kind::MacAddr8 => vec![Value::MacAddr8([7; 8])],
         Kind::Oid => vec![Value::Oid(1), Value::Oid(u32::MAX)],
         Kind::Reference(own) => vec![Value::reference(own, 1, "name")],
         Kind::Json => documents().into_iter().map(|text| Value::Json(text.into())).collect(),
@@ -260,4 +275,13 @@ pub(crate) fn values_of(kind: Kind) -> Vec<Value> {
         Kind::Texts => text_arrays(),
         Kind::Array => arrays(),
     }
+}
+
+fn networks() -> Vec<Network> {
+    let addresses = [IpAddr::from([10, 0, 0, 0]), IpAddr::from([u8::MAX; 4]), IpAddr::from([u8::MAX; 16])];
+    addresses.into_iter().map(Network::from).collect()
+}
+
+fn network(host: Network) -> Option<Network> {
+    Network::new(host.address(), host.bits(), true)
 }

@@ -312,6 +312,8 @@ impl Maker {
             SqlType::TIMESTAMP,
             SqlType::TIMESTAMPTZ,
             SqlType::Uuid,
+            SqlType::Inet,
+            SqlType::MacAddr,
             SqlType::Json,
             SqlType::Jsonb,
             SqlType::INTERVAL,

@@ -23,6 +23,7 @@ use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
 use hyades_types::interval::Interval;
 use hyades_types::json::Jsonb;
+use hyades_types::network::Network;
 use hyades_types::value::array_value::MOST_DIMENSIONS;
 use hyades_types::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value};
 
@@ -50,6 +51,9 @@ const TIME: u8 = 17;
 const SHAPED_ARRAY: u8 = 18;
 const JSON: u8 = 19;
 const JSONB: u8 = 20;
+const NETWORK: u8 = 21;
+const MAC_ADDR: u8 = 22;
+const MAC_ADDR_8: u8 = 23;
 
 /// Scales of values without digits.
 const NAN: i64 = 0;
@@ -91,6 +95,9 @@ fn tag_of(value: &Value) -> u8 {
         Value::Time(_) => TIME,
         Value::Json(_) => JSON,
         Value::Jsonb(_) => JSONB,
+        Value::Network(_) => NETWORK,
+        Value::MacAddr(_) => MAC_ADDR,
+        Value::MacAddr8(_) => MAC_ADDR_8,
     }
 }
 
@@ -104,22 +111,7 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
         Value::BigInt(number) => integer(into, *number),
         Value::Real(number) => into.extend_from_slice(&number.to_le_bytes()),
         Value::Double(number) => into.extend_from_slice(&number.to_le_bytes()),
-        Value::Numeric(number) => {
-            let mut special = |scale: i64| {
-                integer(into, scale);
-                write_bytes(into, &[]);
-            };
-            match &**number {
-                Numeric::Finite(number) => {
-                    let (digits, scale) = number.as_bigint_and_scale();
-                    integer(into, scale);
-                    write_bytes(into, &digits.to_signed_bytes_le());
-                }
-                Numeric::NaN => special(NAN),
-                Numeric::Infinity => special(INFINITY),
-                Numeric::MinusInfinity => special(MINUS_INFINITY),
-            }
-        }
+        Value::Numeric(number) => write_numeric(into, number),
         Value::Text(text) => write_bytes(into, text.as_bytes()),
         Value::Enum(value) => write_bytes(into, value.label().as_bytes()),
         Value::Bytea(bytes) => write_bytes(into, bytes),
@@ -130,6 +122,12 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
         Value::Uuid(bytes) => into.extend_from_slice(bytes),
         Value::Json(text) => write_bytes(into, text.as_bytes()),
         Value::Jsonb(value) => write_bytes(into, value.as_bytes()),
+        Value::Network(network) => {
+            into.extend_from_slice(&[u8::from(network.is_cidr()), network.bits()]);
+            write_bytes(into, &network.octets());
+        }
+        Value::MacAddr(bytes) => into.extend_from_slice(bytes),
+        Value::MacAddr8(bytes) => into.extend_from_slice(bytes),
         Value::Interval(interval) => {
             integer(into, i64::from(interval.months));
             integer(into, i64::from(interval.days));
@@ -162,6 +160,20 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
             }
         }
     }
+}
+
+fn write_numeric(into: &mut Vec<u8>, number: &Numeric) {
+    let (scale, digits) = match number {
+        Numeric::Finite(number) => {
+            let (digits, scale) = number.as_bigint_and_scale();
+            (scale, digits.to_signed_bytes_le())
+        }
+        Numeric::NaN => (NAN, Vec::new()),
+        Numeric::Infinity => (INFINITY, Vec::new()),
+        Numeric::MinusInfinity => (MINUS_INFINITY, Vec::new()),
+    };
+    write_varint(into, zigzag(scale));
+    write_bytes(into, &digits);
 }
 
 fn write_bytes(into: &mut Vec<u8>, bytes: &[u8]) {
@@ -276,6 +288,9 @@ fn tag_of_element(element: ArrayElement) -> u8 {
         ArrayElement::Interval => INTERVAL,
         ArrayElement::System(_) | ArrayElement::Fitted(_) => NULL,
         ArrayElement::Time => TIME,
+        ArrayElement::Inet | ArrayElement::Cidr => NETWORK,
+        ArrayElement::MacAddr => MAC_ADDR,
+        ArrayElement::MacAddr8 => MAC_ADDR_8,
     }
 }
 
@@ -324,6 +339,14 @@ fn read_content(tag: u8, bytes: &[u8], offset: &mut usize) -> Result<Value, Malf
             }
             Value::Jsonb(Jsonb::from_bytes(content))
         }
+        NETWORK => {
+            let [is_cidr, bits] = read_fixed(bytes, offset)?;
+            let address = Network::address_of(read_bytes(bytes, offset)?);
+            let network = address.and_then(|address| Network::new(address, bits, is_cidr != 0));
+            Value::Network(network.ok_or(malformed("a network argument is in no form of that type"))?)
+        }
+        MAC_ADDR => Value::MacAddr(read_fixed(bytes, offset)?),
+        MAC_ADDR_8 => Value::MacAddr8(read_fixed(bytes, offset)?),
         INTERVAL => Value::Interval(Interval {
             months: read_integer(bytes, offset)?.try_into().map_err(out_of_range)?,
             days: read_integer(bytes, offset)?.try_into().map_err(out_of_range)?,

@@ -34,6 +34,10 @@ fn column_types() -> Vec<SqlType> {
         SqlType::TIME,
         SqlType::Timestamp(Some(3)),
         SqlType::Uuid,
+        SqlType::Inet,
+        SqlType::Cidr,
+        SqlType::MacAddr,
+        SqlType::MacAddr8,
         SqlType::INTERVAL,
         SqlType::Json,
         SqlType::Jsonb,
@@ -69,6 +73,24 @@ fn documents(sql_type: SqlType) -> Vec<Value> {
         .to_vec()
 }
 
+fn texts() -> Vec<Value> {
+    let long = "ab ".repeat(100);
+    let texts = [
+        "",
+        "a",
+        "  ",
+        "\u{10ffff}\u{df}\u{149}x",
+        "millennium",
+        "epoch",
+        "julian",
+        "Etc/GMT+12",
+        "%s%%",
+        "1e999999",
+        &long,
+    ];
+    texts.map(Value::text).to_vec()
+}
+
 /// The limits of a type, their neighbours, and peculiar values.
 fn samples(sql_type: SqlType) -> Vec<Value> {
     match sql_type {
@@ -97,24 +119,7 @@ fn samples(sql_type: SqlType) -> Vec<Value> {
         .map(Value::Double)
         .to_vec(),
         SqlType::Numeric(_) => numbers(),
-        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
-            let long = "ab ".repeat(100);
-            [
-                "",
-                "a",
-                "  ",
-                "\u{10ffff}\u{df}\u{149}x",
-                "millennium",
-                "epoch",
-                "julian",
-                "Etc/GMT+12",
-                "%s%%",
-                "1e999999",
-                &long,
-            ]
-            .map(Value::text)
-            .to_vec()
-        }
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => texts(),
         SqlType::Bytea => vec![Value::Bytea([][..].into()), Value::Bytea([0, 255, 0][..].into())],
         SqlType::Date => {
             ["-infinity", "4713-11-24 BC", "0001-01-01 BC", "2000-02-29", "5874897-12-31", "infinity"]
@@ -134,11 +139,23 @@ fn samples(sql_type: SqlType) -> Vec<Value> {
             texts.map(|time| text::parse(time, sql_type, &jiff::tz::TimeZone::UTC).expect(time)).to_vec()
         }
         SqlType::Uuid => vec![Value::Uuid([255; 16])],
+        SqlType::Inet | SqlType::Cidr | SqlType::MacAddr | SqlType::MacAddr8 => addresses(sql_type),
         SqlType::Json | SqlType::Jsonb => documents(sql_type),
         SqlType::Interval(_) => intervals(),
         SqlType::Array(element) => arrays(element),
         SqlType::System(_) | SqlType::Enum(_) => Vec::new(),
     }
+}
+
+fn addresses(sql_type: SqlType) -> Vec<Value> {
+    match sql_type {
+        SqlType::MacAddr => return vec![Value::MacAddr([255; 6])],
+        SqlType::MacAddr8 => return vec![Value::MacAddr8([255; 8])],
+        _ => {}
+    }
+    ["0.0.0.0/0", "255.255.255.255/32", "::/0", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128", "128.0.0.0/1"]
+        .map(|network| text::parse(network, sql_type, &jiff::tz::TimeZone::UTC).expect(network))
+        .to_vec()
 }
 
 fn arrays(element: ArrayElement) -> Vec<Value> {

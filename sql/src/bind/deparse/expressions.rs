@@ -7,8 +7,8 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, Expr as Ast};
 
 use super::super::aggregation::AggregateMode;
+use super::super::called_operator::{is_shared, shared_symbol, symbol_of};
 use super::super::expression::signed_digits;
-use super::super::json_expression::{is_shared, shared_symbol, symbol_of};
 use super::super::operator::{from_ast, shown_operands};
 use super::super::row_syntax::row_items;
 use super::super::scope::ScopeColumn;
@@ -402,7 +402,7 @@ impl Deparser<'_, '_> {
             }
             _ => {}
         }
-        if let Some(shown) = self.json_operator(left, op, right)? {
+        if let Some(shown) = self.called_operator(left, op, right)? {
             return Ok(shown);
         }
         let Some(operator) = from_ast(op) else {
@@ -421,8 +421,13 @@ impl Deparser<'_, '_> {
         self.operator(left, (operator, operator.symbol()), right)
     }
 
-    /// An operator of JSON. `None` for others.
-    fn json_operator(&mut self, left: &Ast, op: &ast::BinaryOperator, right: &Ast) -> Result<Option<Shown>> {
+    /// An operator that is a function. `None` for others.
+    fn called_operator(
+        &mut self,
+        left: &Ast,
+        op: &ast::BinaryOperator,
+        right: &Ast,
+    ) -> Result<Option<Shown>> {
         if symbol_of(op).is_none() && !is_shared(op) {
             return Ok(None);
         }

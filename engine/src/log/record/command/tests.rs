@@ -1,7 +1,8 @@
 //! Encoding and decoding of calls as a pair, how large they are, and decoding of arbitrary bytes.
 
+use hyades_types::generators;
 use hyades_types::interval::Interval;
-use hyades_types::value::{BigDecimal, Numeric};
+use hyades_types::value::{BigDecimal, Numeric, SqlType};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -28,6 +29,10 @@ fn value() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::Timestamp),
         any::<i64>().prop_map(Value::TimestampTz),
         any::<[u8; 16]>().prop_map(Value::Uuid),
+        any::<[u8; 6]>().prop_map(Value::MacAddr),
+        any::<[u8; 8]>().prop_map(Value::MacAddr8),
+        generators::any_value(SqlType::Inet),
+        generators::any_value(SqlType::Cidr),
         any::<(i32, i32, i64)>()
             .prop_map(|(months, days, time)| Value::Interval(Interval::new(months, days, time))),
     ]
