@@ -6,11 +6,14 @@
 //! differs from what its tool's users expect. It finds the server by the environment (`PGHOST` and the like).
 //! `--peer postgres` runs them against PostgreSQL, where all must pass.
 //!
+//! Some programs run the test suites that ORMs have of their own, and must pass as many tests as PostgreSQL
+//! does; what they print last is shown beside their time.
+//!
 //! A language whose tools are not installed is left out with a note.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -20,7 +23,7 @@ use crate::tools;
 /// How long a server may take to start.
 const START_LIMIT: Duration = Duration::from_secs(60);
 /// How many lines of a failed program's output are shown.
-const SHOWN_LINES: usize = 12;
+const SHOWN_LINES: usize = 40;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -32,6 +35,9 @@ pub(crate) struct Options {
     /// Run against another database, to check the programs themselves.
     #[arg(long, value_enum)]
     peer: Option<Peer>,
+    /// Passed on to the programs: `-- --all` runs more applications of a test suite.
+    #[arg(last = true)]
+    arguments: Vec<String>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -45,6 +51,13 @@ struct Client {
     command: Command,
 }
 
+enum Outcome {
+    /// With the last line that the program printed, such as the number of its tests.
+    Passed(String),
+    /// With the last lines of its output.
+    Failed(String),
+}
+
 /// A language: its folder, the tool that it requires, and how its programs are prepared.
 struct Language {
     folder: &'static str,
@@ -52,10 +65,11 @@ struct Language {
     prepare: fn(&Path, &Path) -> Result<Vec<Client>>,
 }
 
-const LANGUAGES: [Language; 3] = [
+const LANGUAGES: [Language; 4] = [
     Language { folder: "python", tool: "python3", prepare: python },
     Language { folder: "node", tool: "npm", prepare: node },
     Language { folder: "go", tool: "go", prepare: go },
+    Language { folder: "java", tool: "mvn", prepare: java },
 ];
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -87,13 +101,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             if !is_wanted(&client.name) {
                 continue;
             }
-            match run_client(&system, &mut client.command)? {
-                None => {
+            client.command.args(&options.arguments);
+            let start = Instant::now();
+            let outcome = run_client(&system, &mut client.command)?;
+            let seconds = start.elapsed().as_secs();
+            match outcome {
+                Outcome::Passed(said) => {
                     passed += 1;
-                    println!("{:<28} passed", client.name);
+                    println!("{:<36} passed in {seconds:>3} s  {said}", client.name);
                 }
-                Some(output) => {
-                    println!("{:<28} FAILED\n{output}", client.name);
+                Outcome::Failed(output) => {
+                    println!("{:<36} FAILED in {seconds:>3} s\n{output}", client.name);
                     failed.push(client.name);
                 }
             }
@@ -106,8 +124,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The last lines of the program's output, if it fails.
-fn run_client(system: &System, command: &mut Command) -> Result<Option<String>> {
+/// Runs the program against a fresh server, which must survive it.
+fn run_client(system: &System, command: &mut Command) -> Result<Outcome> {
     let directory = tools::scratch_directory(None)?;
     let instance = Instance::create(system.clone(), directory.path().join("server"), Vec::new())?;
     let (mut server, _) = instance.start_ready(START_LIMIT)?;
@@ -125,17 +143,18 @@ fn run_client(system: &System, command: &mut Command) -> Result<Option<String>> 
     let output = command.output().with_context(|| format!("cannot start `{}`", tools::display(command)))?;
     let is_alive = server.is_running();
     server.kill()?;
+    let printed = String::from_utf8_lossy(&output.stdout);
     if output.status.success() && is_alive {
-        return Ok(None);
+        return Ok(Outcome::Passed(printed.lines().next_back().unwrap_or_default().to_owned()));
     }
-    let said = [String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)].concat();
+    let said = [printed, String::from_utf8_lossy(&output.stderr)].concat();
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     let mut shown = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
     if !is_alive {
         shown.push_str("\nthe server has ended by itself\n");
         shown.push_str(&server.log_tail());
     }
-    Ok(Some(shown))
+    Ok(Outcome::Failed(shown))
 }
 
 /// The programs of a folder, by name.
@@ -151,8 +170,10 @@ fn programs(source: &Path, is_program: impl Fn(&Path) -> bool) -> Result<Vec<Pat
     Ok(found)
 }
 
-fn has_extension(path: &Path, extension: &str) -> bool {
+/// Programs are called after the tool `with` which they work; other files of a folder are parts of them.
+fn is_program(path: &Path, prefix: &str, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
+        && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
 }
 
 fn name_of(folder: &str, path: &Path) -> String {
@@ -171,10 +192,11 @@ fn python(source: &Path, built: &Path) -> Result<Vec<Client>> {
     )?;
     let client = |path: PathBuf| {
         let mut command = Command::new(&interpreter);
-        command.arg(&path);
+        // Nothing compiled is left beside the programs.
+        command.arg(&path).env("PYTHONDONTWRITEBYTECODE", "1");
         Client { name: name_of("python", &path), command }
     };
-    Ok(programs(source, |path| has_extension(path, "py"))?.into_iter().map(client).collect())
+    Ok(programs(source, |path| is_program(path, "with_", "py"))?.into_iter().map(client).collect())
 }
 
 /// Programs look for their packages in their own directory, so they are copied to where the packages are.
@@ -190,7 +212,7 @@ fn node(source: &Path, built: &Path) -> Result<Vec<Client>> {
         command.arg(built.join(path.file_name().unwrap_or_default()));
         Client { name: name_of("node", &path), command }
     };
-    Ok(programs(source, |path| has_extension(path, "mjs"))?.into_iter().map(client).collect())
+    Ok(programs(source, |path| is_program(path, "with_", "mjs"))?.into_iter().map(client).collect())
 }
 
 fn go(source: &Path, built: &Path) -> Result<Vec<Client>> {
@@ -200,4 +222,21 @@ fn go(source: &Path, built: &Path) -> Result<Vec<Client>> {
         Client { name: name_of("go", &path), command }
     };
     Ok(programs(source, Path::is_dir)?.into_iter().map(client).collect())
+}
+
+/// Maven compiles the programs and copies their libraries beside them.
+fn java(source: &Path, built: &Path) -> Result<Vec<Client>> {
+    tools::run(
+        Command::new("mvn")
+            .args(["--quiet", "--batch-mode", "compile", "--file"])
+            .arg(source.join("pom.xml"))
+            .arg(format!("-Dbuilt={}", built.display())),
+    )?;
+    let path = format!("{}:{}", built.join("classes").display(), built.join("libraries/*").display());
+    let client = |program: PathBuf| {
+        let mut command = Command::new("java");
+        command.args(["-cp", &path]).arg(program.file_stem().unwrap_or_default());
+        Client { name: name_of("java", &program), command }
+    };
+    Ok(programs(source, |path| is_program(path, "With", "java"))?.into_iter().map(client).collect())
 }

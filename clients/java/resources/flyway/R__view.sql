@@ -1,0 +1,1 @@
+CREATE OR REPLACE VIEW items AS SELECT name FROM item;

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY item_both ON item (name, id);
