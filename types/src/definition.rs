@@ -569,6 +569,16 @@ impl TableDefinition {
         index.key_columns().filter(is_hidden).collect()
     }
 
+    /// Whether something that the index needs is computed of this column: an expression or its condition.
+    pub fn is_computed_from(&self, index: &IndexDefinition, column: u16) -> bool {
+        let computes = |key: &u16| {
+            let generation = self.columns[usize::from(*key)].generation.as_ref();
+            generation.is_some_and(|own| own.columns.contains(&column))
+        };
+        let is_condition = index.predicate.as_ref().is_some_and(|own| own.columns.contains(&column));
+        is_condition || self.computed_for(index).iter().any(computes)
+    }
+
     /// Whether an index is on this column, or on an expression that reads it.
     pub fn is_read_by(&self, index: &IndexDefinition, column: u16) -> bool {
         let computes = |key: &u16| {

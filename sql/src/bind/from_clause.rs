@@ -16,6 +16,7 @@ use sqlparser::tokenizer::Span;
 
 use super::aggregate::is_aggregate_name;
 use super::aggregation::IN_FUNCTION;
+use super::row_syntax::{EXPAND_ARRAY, names_expanded_array};
 use super::scope::{Relation, RelationKind, Scope, Visibility};
 use super::set_call::SET_FUNCTIONS;
 use super::tree::{
@@ -75,7 +76,7 @@ impl Binder<'_> {
                     arrays.collect::<Result<Vec<Bound>>>()
                 })?;
                 let arrays = arrays.into_iter().map(|array| ("", array)).collect();
-                self.elements_item("unnest", arrays, alias.as_ref(), *with_ordinality, place)
+                self.elements_item("unnest", arrays, alias.as_ref(), ordinality(*with_ordinality), place)
             }
             TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
                 self.unsupported("TABLESAMPLE is", Place::Unknown)
@@ -320,7 +321,11 @@ impl Binder<'_> {
         with_ordinality: bool,
     ) -> Result<Option<Item>> {
         let (place, own) = (Place::of(name), name_in_catalog(name));
+        if names_expanded_array(name) {
+            return self.expanded_item(arguments, alias, with_ordinality, place).map(Some);
+        }
         let Some(shown) = own.as_deref() else { return Ok(None) };
+        let ordinality = ordinality(with_ordinality);
         if let (Some(relation), [], false) = (relation::find_function(shown), arguments, with_ordinality) {
             return self.relation_of_catalog(relation, alias, place).map(Some);
         }
@@ -349,27 +354,38 @@ impl Binder<'_> {
             return Err(self.no_function(shown, "*", place));
         };
         let bound = written.iter().map(|item| self.expression(item)).collect::<Result<Vec<Bound>>>()?;
+        self.set_of((shown, bound), alias, ordinality, place).map(Some)
+    }
+
+    /// A call of one of these functions.
+    fn set_of(
+        &mut self,
+        (shown, bound): (&str, Vec<Bound>),
+        alias: Option<&TableAlias>,
+        ordinality: Option<(&str, SqlType)>,
+        place: Place,
+    ) -> Result<Item> {
         match (shown, bound.as_slice()) {
             ("unnest", [_, ..]) => {
                 let arrays = bound.into_iter().map(|array| ("", array)).collect();
-                self.elements_item(shown, arrays, alias, with_ordinality, place).map(Some)
+                self.elements_item(shown, arrays, alias, ordinality, place)
             }
-            ("generate_subscripts", [array, dimension]) if !with_ordinality => {
-                self.subscripts_item(array.clone(), dimension.clone(), alias, place).map(Some)
+            ("generate_subscripts", [array, dimension]) if ordinality.is_none() => {
+                self.subscripts_item(array.clone(), dimension.clone(), alias, place)
             }
             ("regexp_split_to_table" | "string_to_table" | "pg_listening_channels", _) => {
                 let (array, _) = self.set_as_array(shown, bound, place)?;
-                self.elements_item(shown, vec![("", array)], alias, with_ordinality, place).map(Some)
+                self.elements_item(shown, vec![("", array)], alias, ordinality, place)
             }
-            _ if is_of_json => {
+            _ if shown.starts_with("json") => {
                 let Some(arrays) = self.json_set(shown, &bound, place)? else {
                     return Err(self.no_function_of(shown, &bound, place));
                 };
-                self.elements_item(shown, arrays, alias, with_ordinality, place).map(Some)
+                self.elements_item(shown, arrays, alias, ordinality, place)
             }
             ("pg_options_to_table", [options]) => {
                 let arrays = self.option_arrays(options, place)?;
-                self.elements_item(shown, arrays, alias, with_ordinality, place).map(Some)
+                self.elements_item(shown, arrays, alias, ordinality, place)
             }
             // There are no partitions, so no relation has ancestors.
             ("pg_partition_ancestors", [relation]) => {
@@ -377,7 +393,7 @@ impl Binder<'_> {
                 let element = ArrayElement::System(SystemType::RegClass);
                 let none = Expr::Const(Value::array(element, Vec::new()));
                 let none = Bound::typed(none, SqlType::Array(element), place);
-                self.elements_item("relid", vec![("", none)], alias, with_ordinality, place).map(Some)
+                self.elements_item("relid", vec![("", none)], alias, ordinality, place)
             }
             _ => Err(self.no_function_of(shown, &bound, place)),
         }
@@ -479,14 +495,34 @@ impl Binder<'_> {
         Ok(Item::new(Source::Series(series), name, relation))
     }
 
+    /// `information_schema._pg_expandarray(array)`
+    fn expanded_item(
+        &mut self,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+        with_ordinality: bool,
+        place: Place,
+    ) -> Result<Item> {
+        if with_ordinality {
+            return self.unsupported("WITH ORDINALITY of this function is", place);
+        }
+        let [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))] = arguments else {
+            return Err(self.no_function(EXPAND_ARRAY, "*", place));
+        };
+        let array = self.expression(array)?;
+        let number = Some(("n", SqlType::Integer));
+        self.elements_item(EXPAND_ARRAY, vec![("x", array)], alias, number, place)
+    }
+
     /// The elements of several arrays side by side: a series that counts the elements of the longest. Columns
-    /// without a name of their own are named after the function.
+    /// without a name of their own are named after the function. `ordinality` is the column of that number, a
+    /// `bigint` or an `integer`.
     fn elements_item(
         &mut self,
         function: &str,
         bound: Vec<(&str, Bound)>,
         alias: Option<&TableAlias>,
-        with_ordinality: bool,
+        ordinality: Option<(&str, SqlType)>,
         place: Place,
     ) -> Result<Item> {
         let own_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
@@ -507,9 +543,7 @@ impl Binder<'_> {
             arrays.push((register, flat));
         }
         let current = self.new_register()?;
-        if with_ordinality {
-            columns.push(("ordinality".to_owned(), SqlType::BigInt));
-        }
+        columns.extend(ordinality.map(|(name, sql_type)| (name.to_owned(), sql_type)));
         let kind = RelationKind::Elements(registers, current);
         let visibility = Visibility::Everywhere;
         let relation = Relation { name: name.clone(), columns, kind, visibility };
@@ -595,6 +629,11 @@ impl Binder<'_> {
         let source = RoutineSource { callee, arguments, registers, is_set, is_strict };
         Ok(Item::new(Source::Routine(source), own_name, relation))
     }
+}
+
+/// The column of WITH ORDINALITY.
+fn ordinality(is_wanted: bool) -> Option<(&'static str, SqlType)> {
+    is_wanted.then_some(("ordinality", SqlType::BigInt))
 }
 
 /// The columns that a function returns, as a relation of this name.

@@ -11,10 +11,16 @@ pub(super) fn is_row_constructor(call: &Function) -> bool {
     name.quote_style.is_none() && name.value.eq_ignore_ascii_case("row")
 }
 
+pub(super) const EXPAND_ARRAY: &str = "_pg_expandarray";
+
 /// Whether this calls `_pg_expandarray`.
 pub(super) fn expands_array(call: &Function) -> bool {
-    let names: Vec<String> = parts(&call.name).unwrap_or_default().into_iter().map(fold).collect();
-    matches!(names.as_slice(), [schema, name] if schema == "information_schema" && name == "_pg_expandarray")
+    names_expanded_array(&call.name)
+}
+
+pub(super) fn names_expanded_array(name: &ast::ObjectName) -> bool {
+    let names: Vec<String> = parts(name).unwrap_or_default().into_iter().map(fold).collect();
+    matches!(names.as_slice(), [schema, name] if schema == "information_schema" && name == EXPAND_ARRAY)
 }
 
 /// The items of `(a, b)` or `ROW(a, b)`.

@@ -82,6 +82,7 @@ impl Relation {
                     array: Box::new(Expr::Register(*array)),
                     index: Box::new(Expr::Register(*current)),
                 },
+                None if self.columns[column].1 == SqlType::Integer => Expr::Register(*current),
                 None => Expr::Cast {
                     operand: Box::new(Expr::Register(*current)),
                     to: SqlType::BigInt,

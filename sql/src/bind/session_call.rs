@@ -107,7 +107,13 @@ impl Binder<'_> {
             1 => name == "current_setting",
             _ => name == "pg_get_serial_sequence",
         };
-        let reads_row = |argument: &Bound| expr::any(&argument.expr, &|part| self.scope.reads(part));
+        // The rows may also be those of a query around this one. Only parameters are in the first registers.
+        let is_of_row = |part: &Expr| match part {
+            Expr::Register(register) => usize::from(*register) >= self.parameter_types.len(),
+            Expr::Column { .. } => true,
+            part => self.scope.reads(part),
+        };
+        let reads_row = |argument: &Bound| expr::any(&argument.expr, &is_of_row);
         is_of_catalog && arguments.iter().any(reads_row)
     }
 

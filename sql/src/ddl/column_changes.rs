@@ -14,8 +14,8 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_engine::storage::table::Table;
 use hyades_types::cast::{self, CastContext};
 use hyades_types::definition::{
-    CatalogChange, Collation, ColumnDefinition, ColumnSource, ForeignKey, Indexed, TableDefinition, TableId,
-    TriggerDefinition,
+    CatalogChange, Collation, ColumnDefinition, ColumnSource, ForeignKey, IndexDefinition, Indexed,
+    TableDefinition, TableId, TriggerDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::text;
@@ -25,11 +25,12 @@ use sqlparser::ast;
 
 use super::alteration::{altered, column_of, no_column};
 use super::alteration_steps::{AlterStep, Alteration};
+use super::command::AlterAction;
 use super::dependents::Object;
 use super::drawing_defaults::DrawingDefault;
 use super::filling::Filling;
 use super::view_changes::replaced_view;
-use super::wanted::NewColumn;
+use super::wanted::{NewColumn, WantedIndex};
 use crate::answer::Output;
 use crate::bind::row_expression::row_type;
 use crate::bind::types::Declared;
@@ -78,6 +79,20 @@ fn without_indexed(table: &Table, gone: u16) -> CatalogChange {
         columns.extend(old.computed_for(index));
     }
     without_columns(table, &definition, columns)
+}
+
+/// Drops an index before the type of a column changes of which it computes something. The change runs again,
+/// and then the index is created again. (Its comment is lost.)
+fn set_aside(
+    alteration: &mut Alteration,
+    definition: &TableDefinition,
+    index: &IndexDefinition,
+) -> Result<Vec<CatalogChange>> {
+    let again = AlterAction::AddIndex(Box::new(WantedIndex::again(definition, index)?));
+    alteration.steps.push_front(AlterStep::Action(again));
+    alteration.again = true;
+    let remaining = definition.without_index(index.id);
+    Ok(vec![without_columns(&alteration.table, &remaining, definition.computed_for(index))])
 }
 
 /// Removes some columns and what is defined on them.
@@ -392,11 +407,8 @@ impl Viewpoint {
             let detail = format!("Column \"{name}\" is used by generated column \"{other}\".");
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
         }
-        if old.indexes.iter().any(|index| !index.has_column(at) && old.is_read_by(index, at)) {
-            let message =
-                "changing the type of a column that an index computes something of is not supported yet";
-            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                .with_hint("Drop the index, and create it again."));
+        if let Some(index) = old.indexes.iter().find(|index| old.is_computed_from(index, at)) {
+            return set_aside(alteration, &old, index);
         }
         if column.generation.is_some() && using.is_some() {
             let message = "cannot specify USING when altering type of generated column";

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    ColumnDefinition, Deferral, IndexDefinition, IndexKind, KeyAction, TableDefinition,
+    ColumnDefinition, Deferral, IndexColumn, IndexDefinition, IndexKind, Indexed, KeyAction, TableDefinition,
 };
+use hyades_types::error::Result;
 
 use crate::statement::deep_text::Written;
+use crate::statement::query::parse_expression;
 use crate::statement::{QualifiedName, SequenceOptions};
 
 /// A column to be added.
@@ -60,6 +62,44 @@ pub(crate) struct WantedIndex {
 }
 
 impl WantedIndex {
+    /// The index as it is shown, with the conversions that its expressions contain: they remain, as in
+    /// PostgreSQL.
+    pub(crate) fn again(definition: &TableDefinition, index: &IndexDefinition) -> Result<WantedIndex> {
+        let key = |key: &IndexColumn| -> Result<WantedKey> {
+            let column = &definition.columns[usize::from(key.column)];
+            let name_of = |at: u16| definition.columns[usize::from(at)].name.clone();
+            let indexed = match column.indexed() {
+                Some(Indexed::Expression(_)) => {
+                    let shown = column.generation.as_ref().map_or("", |own| own.shown.as_str());
+                    WantedIndexed::Expression(Written::new(parse_expression(shown)?), column.name.clone())
+                }
+                Some(Indexed::Column(at)) => WantedIndexed::Column(name_of(*at)),
+                None => WantedIndexed::Column(column.name.clone()),
+            };
+            let operator_class = key.operator_class.map(|class| class.name().to_owned());
+            Ok(WantedKey {
+                indexed,
+                is_descending: key.is_descending,
+                nulls_first: key.nulls_first,
+                operator_class,
+            })
+        };
+        let predicate = index.predicate.as_ref().map(|predicate| parse_expression(&predicate.shown));
+        let included = index.included.iter().map(|at| definition.columns[usize::from(*at)].name.clone());
+        Ok(WantedIndex {
+            name: Some(index.name.clone()),
+            table: QualifiedName::new(Some(definition.name.schema.clone()), definition.name.name.clone()),
+            keys: index.columns.iter().map(key).collect::<Result<_>>()?,
+            included: included.collect(),
+            is_unique: index.is_unique,
+            nulls_are_equal: index.nulls_are_equal,
+            kind: index.kind,
+            if_not_exists: false,
+            is_concurrent: false,
+            predicate: predicate.transpose()?.map(Written::new),
+        })
+    }
+
     /// Whether it is on something that must be computed from the rows.
     pub(crate) fn is_computed(&self) -> bool {
         let is_expression = |key: &WantedKey| matches!(key.indexed, WantedIndexed::Expression(..));

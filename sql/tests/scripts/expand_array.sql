@@ -51,3 +51,16 @@ create function of_types(int, text[], timestamptz) returns int language sql as '
 select proname, oidvectortypes(proargtypes) from pg_proc where proname in ('of_types', 'pi') order by 1;
 drop function of_types;
 drop table with_keys;
+
+-- In FROM.
+create table keyed (a int, b int generated always as identity, c serial, primary key (b, a));
+create index on keyed (c, (a + 1), b);
+select n, x from information_schema._pg_expandarray(array[5, 6]) order by n;
+select * from information_schema._pg_expandarray('{a,NULL,c}'::text[]) as e;
+select e.x, e.m, n from information_schema._pg_expandarray('{4}'::int[]) as e(x, m), generate_series(1, 2) n;
+select i.indexrelid::regclass, e.x, e.n, pg_typeof(e.n) from pg_index i, information_schema._pg_expandarray(i.indkey) e
+where i.indrelid = 'keyed'::regclass order by i.indexrelid::regclass::text, e.n;
+select a.attname, (select pg_get_serial_sequence('keyed', a.attname)), pg_get_serial_sequence('keyed', a.attname)
+from pg_attribute a where attrelid = 'keyed'::regclass and attnum > 0 order by 1;
+select (select (select pg_get_serial_sequence(t, 'c')) from (values (1)) v) from (values ('keyed'), ('keyed')) t(t) order by 1;
+drop table keyed;
