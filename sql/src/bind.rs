@@ -23,7 +23,7 @@
 //! * names: `scope` (what FROM makes visible), `column`, `similar_columns` (hints), `visible_variables` and
 //!   `variable` (those of a routine);
 //! * views: `view` (read), `view_target` (changed);
-//! * texts: `kept_text` (as the catalog keeps them), `deparse` and `shown_expression` (as it shows them).
+//! * texts: `kept_text` (as the catalog keeps them), `deparse` (as it shows them).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL reports.
 
@@ -72,7 +72,6 @@ pub(crate) mod sequence_call;
 pub(crate) mod session_call;
 pub(crate) mod session_function;
 mod set_call;
-mod shown_expression;
 mod similar_columns;
 pub(crate) mod special;
 mod subquery;

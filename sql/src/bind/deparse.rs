@@ -33,7 +33,7 @@ use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByKind, Query, Select,
 
 use super::aggregation::AggregateMode;
 use super::group_by::nested_sets;
-use super::scope::{Relation, RelationKind, Scope, ScopeColumn};
+use super::scope::{Relation, RelationKind, Scope, ScopeColumn, Visibility};
 use super::select::clause_around;
 use super::{Binder, Place};
 use crate::statement::locking;
@@ -128,6 +128,49 @@ impl Binder<'_> {
         deparser.result_names = Some(names.to_vec());
         let text = deparser.query(query, 0, true)?;
         Ok((text, deparser.uses))
+    }
+}
+
+impl Binder<'_> {
+    /// An expression over the row, or the rows, in scope, as it is kept to be shown: with all parentheses,
+    /// and with few.
+    pub(crate) fn shown_forms(&mut self, expr: &ast::Expr) -> [String; 2] {
+        [false, true].map(|is_pretty| {
+            let shown = self.shown_expression(expr, is_pretty);
+            self.kept_text(&shown)
+        })
+    }
+
+    /// The default of a column of this type as it is kept and shown. `None` for a form that is not known
+    /// here.
+    pub(crate) fn shown_default(&mut self, expr: &ast::Expr, to: SqlType) -> Option<String> {
+        let mode = self.aggregate_mode;
+        let shown = Deparser::new(self, false, false).expression_as_written(expr, to);
+        self.aggregate_mode = mode;
+        shown.ok().map(|shown| self.kept_text(&shown.text))
+    }
+
+    /// An expression over the row, or the rows, in scope, as the catalog shows it. A form that is not known
+    /// here is shown as it was written.
+    fn shown_expression(&mut self, expr: &ast::Expr, is_pretty: bool) -> String {
+        let scope = self.scope.clone();
+        let has_prefixes = scope.relations.iter().any(|one| one.visibility == Visibility::Qualified);
+        let mode = self.aggregate_mode;
+        let mut deparser = Deparser::new(self, is_pretty, has_prefixes);
+        deparser.push_level(scope);
+        let shown = deparser.expression(expr);
+        self.aggregate_mode = mode;
+        if let Ok(shown) = shown {
+            return shown.text;
+        }
+        // Parentheses around the whole are its own: there would be more each time that it is shown and read.
+        let mut written = expr;
+        while let ast::Expr::Nested(inner) = written {
+            written = inner;
+        }
+        let (_, meanings) = self.noting(|binder| binder.expression(written));
+        let written = meanings.fixed(written, self.reading());
+        if is_pretty { written.to_string() } else { format!("({written})") }
     }
 }
 

@@ -207,6 +207,8 @@ pub(super) fn shown_operands(
     }
     let shown = |own: SqlType, wanted: SqlType| match operator {
         BinaryOperator::Concat if !own.is_text() => own,
+        // There are operators that take a `real` and a `double precision`.
+        _ if own == SqlType::Real && wanted == SqlType::DoublePrecision => own,
         _ => wanted,
     };
     Some((shown(left_type, taken.left), shown(right_type, taken.right)))

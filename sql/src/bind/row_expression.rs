@@ -181,16 +181,16 @@ impl Binder<'_> {
         })
     }
 
-    /// An expression over a row, in the form in which the catalog keeps it to be shown.
+    /// An expression over a row, in the forms in which the catalog keeps it to be shown: with all
+    /// parentheses, and with few.
     pub(crate) fn kept_expression(
         &mut self,
         table: &Arc<Table>,
         row: RowSlot,
         written: &ast::Expr,
-    ) -> Result<String> {
+    ) -> Result<[String; 2]> {
         let written = unqualified(written);
-        let shown = self.over_row(table, row, |binder| Ok(binder.shown_expression(&written)))?;
-        Ok(self.kept_text(&shown))
+        self.over_row(table, row, |binder| Ok(binder.shown_forms(&written)))
     }
 
     /// The value that a generated column computes from the row in a slot.

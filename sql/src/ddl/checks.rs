@@ -29,11 +29,13 @@ impl Binder<'_> {
         let condition = condition?;
         self.refuse_clock_literals(&condition, Place::of_expr(&wanted.expr))?;
         let columns = columns_of(&condition, row);
+        let [shown, pretty] = self.kept_expression(table, row, &wanted.expr)?;
         let name = wanted.name.clone().unwrap_or_else(|| made_up_name(known, &columns));
         Ok(CheckConstraint {
             name,
             expression: self.kept(&unqualified(&wanted.expr), &meanings),
-            shown: self.kept_expression(table, row, &wanted.expr)?,
+            shown,
+            pretty,
             columns,
             is_not_valid: wanted.is_not_valid,
         })

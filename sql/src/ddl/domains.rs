@@ -171,6 +171,9 @@ impl Viewpoint {
             for check in &mut domain.checks {
                 is_changed |= rewrite(&mut check.expression, Reads::Row(&row), SqlType::Boolean)?;
                 is_changed |= rewrite(&mut check.shown, Reads::Row(&row), SqlType::Boolean)?;
+                if !check.pretty.is_empty() {
+                    is_changed |= rewrite(&mut check.pretty, Reads::Row(&row), SqlType::Boolean)?;
+                }
             }
             if is_changed {
                 definition.begin_change();

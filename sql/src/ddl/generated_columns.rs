@@ -43,9 +43,11 @@ impl Binder<'_> {
             let message = "generation expression is not immutable";
             return Err(Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message));
         }
+        let [shown, pretty] = self.kept_expression(table, row, written)?;
         Ok(Generation {
             expression: self.kept(&unqualified(written), &meanings),
-            shown: self.kept_expression(table, row, written)?,
+            shown,
+            pretty,
             columns: columns_of(&value, row),
             indexed: None,
         })
@@ -103,6 +105,7 @@ impl Compiler<'_> {
                 return Ok(Some(Generation {
                     expression,
                     shown: String::new(),
+                    pretty: String::new(),
                     columns: Vec::new(),
                     indexed: None,
                 }));

@@ -31,14 +31,15 @@ pub(crate) struct IndexedValue {
     pub(crate) sql_type: SqlType,
     pub(crate) expression: String,
     pub(crate) shown: String,
+    pub(crate) pretty: String,
     pub(crate) columns: Vec<u16>,
 }
 
 impl IndexedValue {
     /// A column itself.
     pub(crate) fn of_column(name: &str, number: u16, sql_type: SqlType) -> IndexedValue {
-        let (expression, shown) = (quoted(name), quoted(name));
-        IndexedValue { sql_type, expression, shown, columns: vec![number] }
+        let (expression, shown, pretty) = (quoted(name), quoted(name), quoted(name));
+        IndexedValue { sql_type, expression, shown, pretty, columns: vec![number] }
     }
 }
 
@@ -59,10 +60,12 @@ impl Binder<'_> {
         if !is_immutable(&value, &table.definition(), row) {
             return Err(self.not_immutable("index expression"));
         }
+        let [shown, pretty] = self.kept_expression(table, row, written)?;
         Ok(IndexedValue {
             sql_type,
             expression: self.kept(&unqualified(written), &meanings),
-            shown: self.kept_expression(table, row, written)?,
+            shown,
+            pretty,
             columns: columns_of(&value, row),
         })
     }
@@ -98,9 +101,11 @@ impl Binder<'_> {
         if !is_immutable(&condition, &table.definition(), row) {
             return Err(self.not_immutable("index predicate"));
         }
+        let [shown, pretty] = self.kept_expression(table, row, written)?;
         Ok(IndexPredicate {
             expression: self.kept(&unqualified(written), &meanings),
-            shown: self.kept_expression(table, row, written)?,
+            shown,
+            pretty,
             columns: columns_of(&condition, row),
         })
     }
@@ -207,7 +212,7 @@ fn computed_column(
     predicate: Option<&IndexPredicate>,
     column: Option<u16>,
 ) -> ColumnDefinition {
-    let IndexedValue { sql_type, expression, shown, mut columns } = value;
+    let IndexedValue { sql_type, expression, shown, pretty, mut columns } = value;
     let computed = match predicate {
         Some(predicate) => {
             columns.extend(&predicate.columns);
@@ -219,7 +224,7 @@ fn computed_column(
     };
     let indexed = Some(column.map_or(Indexed::Expression(expression), Indexed::Column));
     ColumnDefinition {
-        generation: Some(Generation { expression: computed, shown, columns, indexed }),
+        generation: Some(Generation { expression: computed, shown, pretty, columns, indexed }),
         ..ColumnDefinition::new(name, sql_type)
     }
 }

@@ -70,22 +70,24 @@ fn texts<'a>(table: &'a Arc<Table>, definition: &'a mut TableDefinition) -> Vec<
         let to = column.sql_type;
         texts.extend(column.default.as_mut().map(|text| (text, Reads::Nothing, to)));
         match &mut column.generation {
-            Some(Generation { indexed: Some(Indexed::Expression(expression)), shown, .. })
-            | Some(Generation { indexed: None, expression, shown, .. }) => {
-                texts.extend([(expression, row, to), (shown, row, to)]);
+            Some(Generation { indexed: Some(Indexed::Expression(expression)), shown, pretty, .. })
+            | Some(Generation { indexed: None, expression, shown, pretty, .. }) => {
+                texts.extend([(expression, row, to), (shown, row, to), (pretty, row, to)]);
             }
             _ => {}
         }
     }
     let predicates = definition.indexes.iter_mut().filter_map(|index| index.predicate.as_mut());
-    let predicates = predicates.map(|own| (&mut own.expression, &mut own.shown, row));
-    let checks = definition.checks.iter_mut().map(|own| (&mut own.expression, &mut own.shown, row));
+    let predicates = predicates.map(|own| ([&mut own.expression, &mut own.shown, &mut own.pretty], row));
+    let checks = definition.checks.iter_mut();
+    let checks = checks.map(|own| ([&mut own.expression, &mut own.shown, &mut own.pretty], row));
     let when = definition.triggers.iter_mut().filter_map(|trigger| trigger.condition.as_mut());
     let rows = Reads::OldAndNew(table);
-    let when = when.map(|own| (&mut own.expression, &mut own.shown, rows));
-    for (expression, shown, reads) in predicates.chain(checks).chain(when) {
-        texts.extend([(expression, reads, SqlType::Boolean), (shown, reads, SqlType::Boolean)]);
+    let when = when.map(|own| ([&mut own.expression, &mut own.shown, &mut own.pretty], rows));
+    for (forms, reads) in predicates.chain(checks).chain(when) {
+        texts.extend(forms.map(|text| (text, reads, SqlType::Boolean)));
     }
+    texts.retain(|(text, ..)| !text.is_empty());
     texts
 }
 

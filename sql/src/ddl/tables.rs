@@ -321,7 +321,11 @@ impl Compiler<'_> {
             return Err(default_mismatch(&column.name, sql_type, from));
         }
         let is_null = matches!(expr, ast::Expr::Value(value) if matches!(value.value, ast::Value::Null));
-        Ok((!is_null || column.domain.is_some()).then(|| self.binder.kept(expr, &meanings)))
+        if is_null && column.domain.is_none() {
+            return Ok(None);
+        }
+        let shown = self.binder.shown_default(expr, sql_type);
+        Ok(Some(shown.unwrap_or_else(|| self.binder.kept(expr, &meanings))))
     }
 
     /// Refuses a collation that the type cannot have, or that does not exist here.

@@ -199,9 +199,9 @@ impl Binder<'_> {
         self.refuse_clock_literals(&condition, Place::of_expr(written))?;
         let (old, new) = (columns_of(&condition, rows.0), columns_of(&condition, rows.1));
         self.check_referenced(table, trigger, (&old, &new), Place::of_expr(written))?;
-        let shown = self.shown_condition(table, rows, written)?;
+        let [shown, pretty] = self.shown_condition(table, rows, written)?;
         let columns = columns_named(&table.definition(), written);
-        Ok(TriggerCondition { expression: self.kept(written, &meanings), shown, columns })
+        Ok(TriggerCondition { expression: self.kept(written, &meanings), shown, pretty, columns })
     }
 
     fn shown_condition(
@@ -209,9 +209,8 @@ impl Binder<'_> {
         table: &Arc<Table>,
         rows: (RowSlot, RowSlot),
         written: &Expr,
-    ) -> Result<String> {
-        let shown = self.over_rows(table, rows, |binder| Ok(binder.shown_expression(written)))?;
-        Ok(self.kept_text(&shown))
+    ) -> Result<[String; 2]> {
+        self.over_rows(table, rows, |binder| Ok(binder.shown_forms(written)))
     }
 
     fn check_referenced(
@@ -370,7 +369,7 @@ impl Viewpoint {
             if condition.columns.contains(&column) {
                 let renamed = with_renamed_column(&condition.expression, from, to)?;
                 condition.expression = renamed.to_string();
-                condition.shown = self.with_binder(|binder| {
+                [condition.shown, condition.pretty] = self.with_binder(|binder| {
                     let rows = (binder.new_row()?, binder.new_row()?);
                     binder.shown_condition(&row, rows, &renamed)
                 })?;

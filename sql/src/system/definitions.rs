@@ -39,12 +39,6 @@ pub(super) fn is_in_parentheses(shown: &str) -> bool {
     shown.ends_with(')')
 }
 
-/// A single condition without its parentheses, which short definitions leave out.
-fn single_condition(shown: &str) -> Option<&str> {
-    let inner = shown.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-    inner.filter(|inner| !inner.contains(['(', ')']))
-}
-
 /// An expression, shown as PostgreSQL shows it as a default of this type.
 pub(super) fn default_shown(written: &str, sql_type: SqlType, type_name: &str) -> String {
     if let Some((value, cast)) = written.rsplit_once("::")
@@ -100,7 +94,7 @@ fn literal(written: &str, sql_type: SqlType, type_name: &str) -> String {
             "t" | "true" | "y" | "yes" | "on" | "1" => "true".to_owned(),
             _ => "false".to_owned(),
         },
-        SqlType::Integer => inner.trim().to_owned(),
+        SqlType::Integer if !inner.trim().starts_with('-') => inner.trim().to_owned(),
         SqlType::Char(_) => format!("{written}::bpchar"),
         _ => format!("{written}::{type_name}"),
     }
@@ -108,21 +102,32 @@ fn literal(written: &str, sql_type: SqlType, type_name: &str) -> String {
 
 impl System {
     /// A key of an index: a column, a call, or another expression in parentheses.
-    pub(super) fn indexed_name(&self, table: &TableDefinition, key: u16) -> String {
+    pub(super) fn indexed_name(&self, table: &TableDefinition, key: u16, is_pretty: bool) -> String {
         let kept = table.key_name(key);
         if table.indexed_column(key).is_some() {
             return quoted(kept);
         }
-        let name = self.unqualified(kept);
-        match name.ends_with(')') && !name.starts_with('(') {
-            true => name,
-            false => format!("({name})"),
+        let is_call = kept.ends_with(')') && !kept.starts_with('(');
+        let generation = table.columns[usize::from(key)].generation.as_ref();
+        let pretty = generation.map(|own| own.pretty.as_str()).filter(|_| is_pretty);
+        let name = self.unqualified(pretty.filter(|pretty| !pretty.is_empty()).unwrap_or(kept));
+        if is_call { name } else { format!("({name})") }
+    }
+
+    /// A condition with few parentheses, or with its own.
+    pub(super) fn condition_text(&self, shown: &str, pretty: &str, is_pretty: bool) -> String {
+        if is_pretty && !pretty.is_empty() {
+            return self.unqualified(pretty);
         }
+        let whole = self.unqualified(shown);
+        let inner = whole.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+        let short = inner.filter(|_| is_pretty && is_in_parentheses(&whole));
+        short.map_or_else(|| whole.clone(), str::to_owned)
     }
 
     /// A key of an index, with its order if that is not the default.
-    fn ordered(&self, table: &TableDefinition, key: &IndexColumn) -> String {
-        let name = self.indexed_name(table, key.column);
+    fn ordered(&self, table: &TableDefinition, key: &IndexColumn, is_pretty: bool) -> String {
+        let name = self.indexed_name(table, key.column, is_pretty);
         let order = match (key.is_descending, key.nulls_first) {
             (false, false) => "",
             (false, true) => " NULLS FIRST",
@@ -181,7 +186,8 @@ impl System {
         } else {
             self.shown_name(&table.name)
         };
-        let keys: Vec<String> = index.columns.iter().map(|key| self.ordered(table, key)).collect();
+        let keys: Vec<String> =
+            index.columns.iter().map(|key| self.ordered(table, key, !with_schema)).collect();
         let name = quoted(&index.name);
         let mut shown =
             format!("CREATE {unique}INDEX {name} ON {table_name} USING {method} ({})", keys.join(", "));
@@ -192,18 +198,15 @@ impl System {
             shown.push_str(" NULLS NOT DISTINCT");
         }
         if let Some(predicate) = &index.predicate {
-            let whole = self.unqualified(&predicate.shown);
-            let inner = single_condition(&whole).filter(|_| !with_schema);
-            shown.push_str(&format!(" WHERE {}", inner.unwrap_or(&whole)));
+            let condition = self.condition_text(&predicate.shown, &predicate.pretty, !with_schema);
+            shown.push_str(&format!(" WHERE {condition}"));
         }
         shown
     }
 
     pub(super) fn check_definition(&self, check: &CheckConstraint, is_pretty: bool) -> String {
         let not_valid = if check.is_not_valid { " NOT VALID" } else { "" };
-        let whole = self.unqualified(&check.shown);
-        let inner = single_condition(&whole).filter(|_| is_pretty);
-        format!("CHECK ({}){not_valid}", inner.unwrap_or(&whole))
+        format!("CHECK ({}){not_valid}", self.condition_text(&check.shown, &check.pretty, is_pretty))
     }
 
     /// The definition that follows `CONSTRAINT name`.

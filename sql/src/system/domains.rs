@@ -107,7 +107,8 @@ impl System {
             object_id::of_part(definition.id, Part::Constraint, &check.name) == constraint
         };
         let (_, check) = checks.find(|(definition, check)| is_meant(definition, check))?;
-        let shown = CheckConstraint { shown: shown_condition(&check.shown), ..check.clone() };
+        let (shown, pretty) = (shown_condition(&check.shown), shown_condition(&check.pretty));
+        let shown = CheckConstraint { shown, pretty, ..check.clone() };
         Some(self.check_definition(&shown, is_pretty))
     }
 

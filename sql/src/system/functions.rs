@@ -132,11 +132,7 @@ impl System {
             Some(column) => {
                 let columns = index.all_columns();
                 let column = usize::try_from(column - 1).ok().and_then(|column| columns.get(column));
-                let shown = column.map_or(String::new(), |column| self.indexed_name(table, *column));
-                let inner = shown.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-                // An expression has parentheses of its own, which the short form leaves out.
-                let short = inner.filter(|inner| is_pretty && definitions::is_in_parentheses(inner));
-                text(short.unwrap_or(&shown))
+                text(column.map_or(String::new(), |column| self.indexed_name(table, *column, is_pretty)))
             }
         }
     }

@@ -13,7 +13,6 @@ use hyades_types::definition::{
 use hyades_types::system_type::SystemType;
 use hyades_types::value::Value;
 
-use super::definitions::is_in_parentheses;
 use super::names::quoted;
 use super::object_id::{self, Part};
 use super::row::{NamedRow, column_numbers, int2, int4, oid, or_null, text, truth};
@@ -171,10 +170,8 @@ impl System {
         }
         shown.push_str(if trigger.is_for_rows { "FOR EACH ROW " } else { "FOR EACH STATEMENT " });
         if let Some(condition) = &trigger.condition {
-            let whole = self.unqualified(&condition.shown);
-            let inner = whole.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-            let short = inner.filter(|_| is_pretty && is_in_parentheses(&whole));
-            shown.push_str(&format!("WHEN ({}) ", short.unwrap_or(&whole)));
+            let condition = self.condition_text(&condition.shown, &condition.pretty, is_pretty);
+            shown.push_str(&format!("WHEN ({condition}) "));
         }
         shown.push_str(&self.trigger_action(trigger));
         Some(shown)

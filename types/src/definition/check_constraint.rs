@@ -12,6 +12,9 @@ pub struct CheckConstraint {
     pub expression: String,
     /// The same with explicit types and parentheses, for the catalog: `(a > 0)`.
     pub shown: String,
+    /// The same with as few parentheses as possible. Empty in definitions of before 2026-11-28.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pretty: String,
     /// The columns that it refers to, each once, in that order.
     pub columns: Vec<u16>,
     /// NOT VALID: rows from before it may violate it.

@@ -14,6 +14,9 @@ pub struct Generation {
     pub expression: String,
     /// The same with explicit types and parentheses, for the catalog: `(a * 2)`.
     pub shown: String,
+    /// The same with as few parentheses as possible. Empty in definitions of before 2026-11-28.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pretty: String,
     /// The columns that it reads, each once, in that order; none of them is generated.
     pub columns: Vec<u16>,
     /// Set if it exists for an index, and is not visible to statements.
@@ -36,6 +39,9 @@ pub enum Indexed {
 pub struct IndexPredicate {
     pub expression: String,
     pub shown: String,
+    /// The same with as few parentheses as possible. Empty in definitions of before 2026-11-28.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pretty: String,
     /// The columns that it reads, each once, in that order.
     pub columns: Vec<u16>,
 }

@@ -76,6 +76,9 @@ pub struct TriggerCondition {
     pub expression: String,
     /// The same as PostgreSQL would show it, with explicit types and parentheses.
     pub shown: String,
+    /// The same with as few parentheses as possible. Empty in definitions of before 2026-11-28.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pretty: String,
     /// The columns of the old and the new row that it refers to, each once.
     pub columns: Vec<u16>,
 }

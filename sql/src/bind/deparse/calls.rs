@@ -313,8 +313,11 @@ impl Deparser<'_, '_> {
         let bound = arguments.iter().map(|argument| self.bound(argument)).collect::<Result<Vec<Bound>>>()?;
         let types = self.binder.shown_arguments(name, &bound);
         let mut shown = Vec::with_capacity(arguments.len());
+        let names_sequence = matches!(name, "nextval" | "currval" | "setval");
         for ((argument, to), bound) in arguments.iter().zip(types).zip(&bound) {
+            let sequence = self.literal_name(argument).filter(|_| names_sequence && shown.is_empty());
             let text = match (to, &bound.class) {
+                _ if let Some(sequence) = sequence => format!("{}::regclass", quoted_literal(&sequence)),
                 (Some(to), _) => self.expression_as(argument, to)?.text,
                 // A parameter of any type takes it without a type.
                 (None, Class::Literal(literal)) => quoted_literal(literal),
@@ -327,6 +330,18 @@ impl Deparser<'_, '_> {
             name => quoted(name),
         };
         Ok(Shown::simple(format!("{name}({})", shown.join(", "))))
+    }
+
+    /// The name in a literal, which may be converted to a `regclass`.
+    fn literal_name(&mut self, node: &Ast) -> Option<String> {
+        let written = match node {
+            Ast::Cast { expr, data_type: ast::DataType::Regclass, .. } => expr,
+            node => node,
+        };
+        match self.bound(written).ok()?.class {
+            Class::Literal(name) => Some(name.as_str().to_owned()),
+            _ => None,
+        }
     }
 
     fn function(&mut self, call: &ast::Function) -> Result<Shown> {

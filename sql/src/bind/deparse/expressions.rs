@@ -3,7 +3,7 @@
 use hyades_types::error::Result;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::text;
-use hyades_types::value::SqlType;
+use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{self, Expr as Ast};
 
 use super::super::aggregation::AggregateMode;
@@ -11,7 +11,7 @@ use super::super::called_operator::{is_shared, shared_symbol, symbol_of};
 use super::super::expression::signed_digits;
 use super::super::operator::{from_ast, shown_operands};
 use super::super::row_syntax::row_items;
-use super::super::scope::ScopeColumn;
+use super::super::scope::{ScopeColumn, Visibility};
 use super::super::types::{self, written_type};
 use super::super::{Bound, Class, Place};
 use super::Deparser;
@@ -19,7 +19,7 @@ use crate::evaluation;
 use crate::statement::dialect::symmetric_bound;
 use crate::statement::kept_names::full_name;
 use crate::statement::kept_names::quoted_literal;
-use crate::statement::names::fold;
+use crate::statement::names::{fold, quoted};
 
 /// The kind of a printed expression, which decides whether it needs parentheses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +154,8 @@ impl Deparser<'_, '_> {
         let parsed = evaluation::parse_text(literal, base, self.binder.reading());
         let value = match parsed {
             Ok(value) if !matches!(base, SqlType::System(_)) => {
-                text::format(&value, self.binder.context.time_zone).into_string()
+                // Not in the creator's time zone: other sessions read it, too.
+                text::format(&value, &jiff::tz::TimeZone::UTC).into_string()
             }
             _ => literal.to_owned(),
         };
@@ -202,26 +203,7 @@ impl Deparser<'_, '_> {
                 let inner = self.inside(inner, Around::Operator("", true));
                 Ok(self.whole(format!("{symbol} {inner}"), Shape::Operator("")))
             }
-            Ast::Cast { expr, data_type, .. } => {
-                let to = types::declared(data_type, self.binder)?;
-                if let Some(domain) = to.domain {
-                    return self.cast_to_domain(expr, to.sql_type, domain);
-                }
-                let to = to.sql_type;
-                match self.bound_or_empty_array(expr)? {
-                    None => Ok(Shown::simple(format!("ARRAY[]::{}", written_type(to)))),
-                    Some(Class::Literal(literal)) => self.constant(&literal, to),
-                    Some(Class::Null) => Ok(Shown::simple(format!("NULL::{}", written_type(to)))),
-                    Some(Class::Typed(from)) if from == to => self.expression(expr),
-                    // `1.5::numeric(10,2)`
-                    Some(Class::Typed(from)) if from == to.without_modifier() && is_literal(expr) => {
-                        let inner = self.expression(expr)?.text;
-                        let bare = inner.split("::").next().unwrap_or_default();
-                        Ok(Shown::simple(format!("{bare}::{}", written_type(to))))
-                    }
-                    Some(_) => self.cast(expr, to),
-                }
-            }
+            Ast::Cast { expr, data_type, .. } => self.written_cast(expr, data_type),
             Ast::IsNull(inner) => self.test(inner, None, "IS NULL"),
             Ast::IsNotNull(inner) => self.test(inner, None, "IS NOT NULL"),
             Ast::IsTrue(inner) => self.test(inner, Some(SqlType::Boolean), "IS TRUE"),
@@ -243,6 +225,41 @@ impl Deparser<'_, '_> {
     }
 
     /// `None`: `ARRAY[]`, which has no type of its own.
+    fn written_cast(&mut self, expr: &Ast, data_type: &ast::DataType) -> Result<Shown> {
+        let to = types::declared(data_type, self.binder)?;
+        if let Some(domain) = to.domain {
+            return self.cast_to_domain(expr, to.sql_type, domain);
+        }
+        let to = to.sql_type;
+        if let (Ast::Array(array), SqlType::Array(element)) = (expr, to)
+            && !array.elem.is_empty()
+            && !array.elem.iter().any(|item| matches!(item, Ast::Array(_)))
+        {
+            return self.array_of(&array.elem, element, to);
+        }
+        match self.bound_or_empty_array(expr)? {
+            None => Ok(Shown::simple(format!("ARRAY[]::{}", written_type(to)))),
+            Some(Class::Literal(literal)) => self.constant(&literal, to),
+            Some(Class::Null) => Ok(Shown::simple(format!("NULL::{}", written_type(to)))),
+            Some(Class::Typed(from)) if from == to => self.expression(expr),
+            // `1.5::numeric(10,2)`
+            Some(Class::Typed(from)) if from == to.without_modifier() && is_literal(expr) => {
+                let inner = self.expression(expr)?.text;
+                let bare = inner.split("::").next().unwrap_or_default();
+                Ok(Shown::simple(format!("{bare}::{}", written_type(to))))
+            }
+            Some(_) => self.cast(expr, to),
+        }
+    }
+
+    /// `ARRAY[...]::type[]`: the conversion is that of each element.
+    fn array_of(&mut self, items: &[Ast], element: ArrayElement, to: SqlType) -> Result<Shown> {
+        let of = element.without_modifier().sql_type();
+        let items = items.iter().map(|item| Ok(self.expression_as(item, of)?.text));
+        let array = Shown::simple(format!("ARRAY[{}]", items.collect::<Result<Vec<String>>>()?.join(", ")));
+        Ok(if of == element.sql_type() { array } else { self.converted(array, &written_type(to)) })
+    }
+
     fn bound_or_empty_array(&mut self, node: &Ast) -> Result<Option<Class>> {
         match node {
             Ast::Array(array) if array.elem.is_empty() => Ok(None),
@@ -271,6 +288,16 @@ impl Deparser<'_, '_> {
         }
         match self.column(std::slice::from_ref(&name)) {
             Some(text) => Ok(Shown::simple(text)),
+            // A whole row of a trigger.
+            None if self
+                .binder
+                .scope
+                .relations
+                .iter()
+                .any(|relation| relation.visibility == Visibility::Qualified && relation.name == name) =>
+            {
+                Ok(Shown::simple(format!("{}.*", quoted(&name))))
+            }
             None => self.binder.unsupported("this name in a definition is", Place::at(ident.span.start)),
         }
     }
@@ -359,8 +386,16 @@ impl Deparser<'_, '_> {
             true => (Around::And, Shape::And, " AND "),
             false => (Around::Or, Shape::Or, " OR "),
         };
-        let parts = conditions.into_iter().map(|condition| self.inside(condition, around));
-        self.whole(parts.collect::<Vec<String>>().join(word), shape)
+        let mut text = String::new();
+        for condition in conditions {
+            let part = self.inside(condition, around);
+            if !text.is_empty() {
+                // CASE begins a line of its own.
+                text.push_str(if part.starts_with('\n') { word.trim_end() } else { word });
+            }
+            text.push_str(&part);
+        }
+        self.whole(text, shape)
     }
 
     fn binary_operator(&mut self, left: &Ast, op: &ast::BinaryOperator, right: &Ast) -> Result<Shown> {
