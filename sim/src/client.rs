@@ -40,6 +40,7 @@ fn definition(name: &str, value: SqlType, index: IndexKind) -> TableDefinition {
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
         view: None,
+        materialized: None,
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),

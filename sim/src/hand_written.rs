@@ -63,6 +63,7 @@ pub fn table_definition() -> TableDefinition {
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
         view: None,
+        materialized: None,
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),

@@ -103,6 +103,7 @@ pub fn create_routines(engine: &dyn Engine) -> Result<()> {
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
         view: None,
+        materialized: None,
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),

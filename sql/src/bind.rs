@@ -348,7 +348,7 @@ pub(crate) struct Binder<'a> {
     /// The rights that the user who runs the statement needs.
     pub(crate) rights: RefCell<Vec<NeededRight>>,
     /// The views whose queries are being bound, outermost first.
-    expanding: Vec<TableId>,
+    pub(crate) expanding: Vec<TableId>,
     /// Whether the query is that of a view to be created, which counts as one of them.
     pub(crate) is_of_view: bool,
     /// The length of the texts of all views so far.

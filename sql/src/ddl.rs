@@ -15,10 +15,10 @@
 //!   (USING INDEX).
 //! * Indexes: `indexes` (the statements), `index_changes`, `index_expressions` (what they compute from a
 //!   row).
-//! * Other kinds of objects: `views`, `view_changes`, `sequences`, `drawing_defaults` (defaults that draw
-//!   from them), `routine_definition` (procedures and functions), `types`, `enum_types`, `domains`,
-//!   `type_spelling` (types in stored texts), `stored_texts`, `schemas`, `roles`, `databases`, `triggers`,
-//!   `extensions`.
+//! * Other kinds of objects: `views`, `view_changes`, `materialized_views`, `sequences`, `drawing_defaults`
+//!   (defaults that draw from them), `routine_definition` (procedures and functions), `types`, `enum_types`,
+//!   `domains`, `type_spelling` (types in stored texts), `stored_texts`, `schemas`, `roles`, `databases`,
+//!   `triggers`, `extensions`.
 //! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
@@ -46,6 +46,7 @@ mod index_changes;
 mod index_constraints;
 mod index_expressions;
 mod indexes;
+pub(crate) mod materialized_views;
 mod moves;
 mod object_drops;
 mod ownership;
@@ -85,6 +86,8 @@ impl Compiler<'_> {
         let compiled = match statement {
             Statement::CreateView(create) => self.create_view(create)?,
             Statement::DropView(drop) => self.drop_view(drop),
+            Statement::AlterMaterialized(alter) => self.alter_materialized(alter)?,
+            Statement::Refresh(refresh) => self.refresh(refresh),
             Statement::CreateTableAs(create) => self.create_table_as(create)?,
             Statement::CreateTableLike(create) => self.create_table_like(create)?,
             Statement::CreateRoutine(create) => self.create_routine(create)?,
@@ -177,7 +180,9 @@ impl Viewpoint {
                 self.dropped_routines((*kind, *if_exists), names, *cascades, output)
             }
             // Its changes are determined action by action.
-            SchemaCommand::AlterTable { .. } | SchemaCommand::Trigger(_) => Ok(Vec::new()),
+            SchemaCommand::AlterTable { .. } | SchemaCommand::Trigger(_) | SchemaCommand::Refresh(_) => {
+                Ok(Vec::new())
+            }
         }
     }
 }

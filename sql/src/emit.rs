@@ -11,7 +11,7 @@
 //!   `explained_rows` (for EXPLAIN);
 //! * changes: `insert` and `inserted_elements` (what its values go to), `arbiter` (the index of ON CONFLICT),
 //!   `change` and `collected_change` (UPDATE and DELETE), `current_of` (WHERE CURRENT OF), `instead_of`
-//!   (views with such triggers), `changing_with` (changes in WITH);
+//!   (views with such triggers), `changing_with` (changes in WITH), `refill` (materialized views);
 //! * what a change of a row carries: `row_write` (all of it, in order), `triggers` and `trigger_call` (what
 //!   is known of a trigger), `generated` (generated columns), `check` (CHECK), `domain`, `foreign_key`,
 //!   `deferred_unique` (keys that can be deferred), `event_kinds` and `referential_events` (what is done when
@@ -43,6 +43,7 @@ mod outer_join;
 pub(crate) mod output;
 mod recursion;
 pub(crate) mod referential_events;
+mod refill;
 pub(crate) mod row_sink;
 mod row_write;
 pub(crate) mod run_plan;

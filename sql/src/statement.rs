@@ -10,7 +10,7 @@
 //!   parameters), `deep_text` (room on the stack);
 //! * parsers of our own, on `tokens`: `control` (small statements), `copy_syntax`, `cursor_syntax`,
 //!   `comment_syntax`, `index_syntax`, `routine_syntax`, `schema_syntax`, `sequence_syntax`,
-//!   `table_as_syntax`, `view_syntax`, `type_syntax`, `domain_syntax`, `role_syntax`,
+//!   `table_as_syntax`, `view_syntax`, `materialized_syntax`, `type_syntax`, `domain_syntax`, `role_syntax`,
 //!   `database_syntax`, `trigger_syntax`,
 //!   `extension_syntax`;
 //! * sqlparser: `query` (calls it, and respells its errors), with `dialect` and `keywords` (what it accepts);
@@ -46,6 +46,7 @@ pub(crate) mod lexer;
 pub(crate) mod lifting;
 mod like_syntax;
 pub(crate) mod locking;
+mod materialized_syntax;
 pub(crate) mod missing;
 pub(crate) mod names;
 mod nested_parentheses;
@@ -81,10 +82,10 @@ pub(crate) use parsed::{
     CreateSequence, CreateTableAs, CreateTableLike, CreateTrigger, CreateType, CreateView, DatabaseCommand,
     DatabaseOptions, DeclareCursor, DomainAction, DropIndex, DropRoutine, DropSchema, DropSequence, DropType,
     DropView, ExplainOptions, ExtensionCommand, FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey,
-    IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo,
-    OnCommit, Overriding, Owned, QualifiedName, RenameIndex, RoleName, RoleOption, SchemaElement,
-    SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TriggerAction, TriggerCommand, TypeAction,
-    WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns, WrittenType,
+    IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained, Materialized, Move,
+    Moved, MovedTo, OnCommit, Overriding, Owned, QualifiedName, Refresh, RenameIndex, RoleName, RoleOption,
+    SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TriggerAction,
+    TriggerCommand, TypeAction, WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns, WrittenType,
 };
 
 use lexer::TokenKind;
@@ -121,6 +122,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
                 sequence_syntax::drop_sequence,
                 index_syntax::drop_index,
                 view_syntax::drop_view,
+                materialized_syntax::drop_view,
                 schema_syntax::drop_schema,
                 type_syntax::drop_type,
                 role_syntax::drop,
@@ -133,6 +135,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
             sql,
             &[
                 schema_syntax::alter,
+                materialized_syntax::alter,
                 sequence_syntax::alter,
                 index_syntax::alter,
                 type_syntax::alter,
@@ -147,6 +150,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
         "select" | "insert" | "update" | "with" | "values" | "table" | "truncate" => query::parse(sql),
         "copy" => copy_syntax::parse(sql),
         "comment" => comment_syntax::parse(sql),
+        "refresh" => materialized_syntax::refresh(sql),
         "grant" | "revoke" => role_syntax::grant(sql, word == "revoke"),
         _ => control::parse(sql, &word),
     }
@@ -193,6 +197,9 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
         return Ok(table);
     }
     if let Some(view) = view_syntax::create(sql)? {
+        return Ok(view);
+    }
+    if let Some(view) = materialized_syntax::create(sql)? {
         return Ok(view);
     }
     if let Some(trigger) = trigger_syntax::create(sql)? {

@@ -49,7 +49,7 @@ pub use trigger_definition::{
     TriggerCondition, TriggerDefinition, TriggerEvent, TriggerFiring, TriggerTiming,
 };
 pub use type_definition::{DomainDefinition, TypeDefinition, TypeKind};
-pub use view_definition::{ViewBase, ViewDefinition};
+pub use view_definition::{MaterializedView, ViewBase, ViewDefinition};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ColumnDefinition {
@@ -146,6 +146,9 @@ pub struct TableDefinition {
     /// Set if it is a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<Box<ViewDefinition>>,
+    /// Set if it is a materialized view: a table that keeps the rows of a query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub materialized: Option<Box<MaterializedView>>,
     /// In the order in which they were created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckConstraint>,
@@ -454,6 +457,7 @@ impl TableDefinition {
             foreign_keys: Vec::new(),
             referenced_by: Vec::new(),
             view: None,
+            materialized: None,
             checks: Vec::new(),
             triggers: Vec::new(),
             dropped: Vec::new(),
@@ -490,7 +494,7 @@ impl TableDefinition {
     /// Whether a column, or the query of a view, is of the type with this number.
     pub fn uses_type(&self, id: u32) -> bool {
         self.columns.iter().any(|column| column.is_of_type(id))
-            || self.view().is_some_and(|view| view.types.contains(&id))
+            || self.source().is_some_and(|query| query.types.contains(&id))
     }
 
     /// The same definition with the current version of the type.
@@ -642,6 +646,29 @@ impl TableDefinition {
     /// The query and dependencies of a view, if this is one.
     pub fn view(&self) -> Option<&ViewDefinition> {
         self.view.as_deref()
+    }
+
+    /// The query and dependencies of a view or a materialized view, if this is one.
+    pub fn source(&self) -> Option<&ViewDefinition> {
+        self.view().or_else(|| self.materialized.as_deref().map(|own| &own.query))
+    }
+
+    pub fn source_mut(&mut self) -> Option<&mut ViewDefinition> {
+        self.view.as_deref_mut().or_else(|| self.materialized.as_deref_mut().map(|own| &mut own.query))
+    }
+
+    /// Whether it is a materialized view whose rows are still to be computed.
+    pub fn is_unpopulated(&self) -> bool {
+        self.materialized.as_ref().is_some_and(|own| !own.is_populated)
+    }
+
+    /// The kind of the relation in messages.
+    pub fn word(&self) -> &'static str {
+        match (&self.view, &self.materialized) {
+            (Some(_), _) => "view",
+            (None, Some(_)) => "materialized view",
+            (None, None) => "table",
+        }
     }
 
     /// Whether the table's name, or that of one of its indexes, is this one.

@@ -33,7 +33,7 @@ impl Binder<'_> {
 
     fn need_of(&self, table: &Arc<Table>, privileges: Privileges, owner_of: Option<u32>) {
         let definition = table.definition();
-        let word = if definition.view.is_some() { "view" } else { "table" };
+        let word = definition.word();
         self.need(NeededRight {
             object: table.id().0,
             kind: ObjectKind::Relation,
@@ -67,8 +67,7 @@ impl Binder<'_> {
         let Some(gate) = self.context.gate else { return };
         if !gate.caller.may_read(table.id().0) {
             let definition = table.definition();
-            let word = if definition.view.is_some() { "view" } else { "table" };
-            gate.refuse(denied(word, &definition.name.name));
+            gate.refuse(denied(definition.word(), &definition.name.name));
         }
     }
 

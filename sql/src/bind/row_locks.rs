@@ -40,6 +40,13 @@ impl Binder<'_> {
             if !is_named && !locking.tables.is_empty() {
                 return Ok(());
             }
+            if let Source::Table { table, .. } = &item.source
+                && table.definition().materialized.is_some()
+            {
+                let name = &table.definition().name.name;
+                let message = format!("cannot lock rows in materialized view \"{name}\"");
+                return self.fail(sqlstate::WRONG_OBJECT_TYPE, message, Place::Unknown);
+            }
             match &item.source {
                 // Locking rows keeps others from changing them, so it needs UPDATE.
                 Source::Table { table, .. } => match &relation.kind {

@@ -91,6 +91,11 @@ impl Binder<'_> {
         change: ViewChange,
     ) -> Result<ChangeTarget> {
         let definition = table.definition();
+        // Only the procedure that computes its rows is inside of it.
+        if definition.materialized.is_some() && !self.expanding.contains(&table.id()) {
+            let message = format!("cannot change materialized view \"{}\"", definition.name.name);
+            return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
         if definition.view.is_none() {
             let row = self.new_row()?;
             let relation = Relation::table(&table, alias, row);
@@ -178,6 +183,9 @@ impl Binder<'_> {
         }
         let table = self.table(name)?;
         let definition = table.definition();
+        if definition.materialized.is_some() {
+            return Ok(None);
+        }
         let below = match definition.view() {
             None => None,
             Some(view) => match &view.base {

@@ -46,7 +46,7 @@ fn is_explained(action: &Action) -> bool {
             | Action::Declare(_)
             | Action::Execute { .. }
             | Action::Call(_)
-            | Action::Schema(SchemaCommand::CreateAs { .. })
+            | Action::Schema(SchemaCommand::CreateAs { .. } | SchemaCommand::Refresh(_))
     )
 }
 
@@ -78,6 +78,9 @@ fn explained_action(action: Action, options: ExplainOptions, planning: Duration)
     let described = |node: PlanNode| Action::Explain(node.texts(is_json, None), rights);
     let analysis = is_analyze.then_some(Analysis { options, planning });
     Ok(match action {
+        Action::Schema(SchemaCommand::Refresh(_)) => {
+            described(PlanNode::new("Utility statements have no plan structure".to_owned()))
+        }
         Action::Execute { name, arguments } => Action::ExplainExecute { name, arguments, options },
         Action::Declare(declare) if is_analyze => Action::Run(Box::new(RunPlan { analysis, ..declare.run })),
         Action::Run(run) if is_analyze => Action::Run(Box::new(RunPlan { analysis, ..*run })),

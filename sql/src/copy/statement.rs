@@ -26,8 +26,9 @@ impl Compiler<'_> {
                 let table = self.named_table(name)?;
                 // Below, the name stands at another place.
                 self.binder.check_schemas()?;
-                if table.definition().view.is_some() {
-                    let message = format!("cannot copy from view \"{}\"", name.name);
+                if table.definition().source().is_some() {
+                    let word = table.definition().word();
+                    let message = format!("cannot copy from {word} \"{}\"", name.name);
                     return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
                         .with_hint("Try the COPY (SELECT ...) TO variant."));
                 }
@@ -78,6 +79,10 @@ impl Compiler<'_> {
             let message = format!("cannot copy to view \"{}\"", name.name);
             return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
                 .with_hint("To enable copying to a view, provide an INSTEAD OF INSERT trigger."));
+        }
+        if table.definition().materialized.is_some() {
+            let message = format!("cannot copy to materialized view \"{}\"", name.name);
+            return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
         }
         let numbers = self.copied_columns(&table, columns)?;
         let definition = table.definition();

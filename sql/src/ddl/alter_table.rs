@@ -52,7 +52,7 @@ impl Compiler<'_> {
         }
         // Stable: within a pass, actions are done in the order in which they are written.
         actions.sort_by_key(pass);
-        Ok(SchemaCommand::AlterTable { table, if_exists: alter.if_exists, actions })
+        Ok(SchemaCommand::AlterTable { table, if_exists: alter.if_exists, actions, is_materialized: false })
     }
 
     fn action(&self, operation: &AlterTableOperation) -> Result<AlterAction> {
@@ -228,6 +228,7 @@ fn pass(action: &AlterAction) -> u8 {
         | AlterAction::SetIdentity { .. }
         | AlterAction::AlterConstraint { .. }
         | AlterAction::SetOwner(_)
+        | AlterAction::Refresh(_)
         | AlterAction::Trigger(_)
         | AlterAction::Nothing => 6,
     }

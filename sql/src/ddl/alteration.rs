@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::db::{Flow, Interrupt, TableLock};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, Deferral, IndexKind, PrimaryKey, TableDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
@@ -18,6 +18,7 @@ use sqlparser::ast;
 use super::alteration_steps::{AlterStep, Alteration};
 use super::command::{AlterAction, SchemaCommand};
 use super::filling::{compile_filling, compile_validation};
+use super::materialized_views::{check_actions, compile_refill};
 use super::tables::{check_ordered, primary_key};
 use super::wanted::WantedCheck;
 use crate::answer::Output;
@@ -46,8 +47,11 @@ impl Viewpoint {
         output: &mut dyn Output,
     ) -> Result<Option<Box<Alteration>>> {
         let (table, steps) = match command {
-            SchemaCommand::AlterTable { table, if_exists, actions } => {
+            SchemaCommand::AlterTable { table, if_exists, actions, is_materialized } => {
                 let table = self.altered_table(table, *if_exists, output)?;
+                if let Some(table) = &table {
+                    check_actions(&table.definition(), actions, *is_materialized)?;
+                }
                 (table, actions.iter().cloned().map(AlterStep::Action).collect())
             }
             SchemaCommand::CreateIndex(wanted) if wanted.is_computed() => {
@@ -58,10 +62,16 @@ impl Viewpoint {
                 let action = AlterAction::Trigger(command.action.clone());
                 (self.table_of_trigger(command, output)?, VecDeque::from([AlterStep::Action(action)]))
             }
+            SchemaCommand::Refresh(refresh) => {
+                let step = AlterStep::Action(AlterAction::Refresh(refresh.clone()));
+                (Some(self.refreshed_table(&refresh.name)?), VecDeque::from([step]))
+            }
             _ => return Ok(None),
         };
+        let is_beside_readers = matches!(command, SchemaCommand::Refresh(refresh) if refresh.is_concurrent);
+        let lock = if is_beside_readers { TableLock::Exclusive } else { TableLock::AccessExclusive };
         Ok(table.map(|table| {
-            Box::new(Alteration { name: table.definition().name.clone(), table, steps, again: false })
+            Box::new(Alteration { name: table.definition().name.clone(), table, lock, steps, again: false })
         }))
     }
 
@@ -99,6 +109,11 @@ impl Viewpoint {
                 let compiled = compile_validation(self.context(&tables), &table, &constraint)?;
                 return Ok(Stepped::Runs(Box::new(compiled)));
             }
+            AlterStep::Refill { is_concurrent } => {
+                let tables = self.compiling();
+                let compiled = compile_refill(self.context(&tables), &table, is_concurrent, None)?;
+                return Ok(Stepped::Runs(Box::new(compiled)));
+            }
             AlterStep::Fill(filling) => {
                 let tables = self.compiling();
                 let compiled = compile_filling(self.context(&tables), &table, &filling)?;
@@ -117,10 +132,10 @@ impl Viewpoint {
         else {
             return Ok(());
         };
-        let view = &view.definition().name.name;
+        let view = self.described_table(&view);
         let message = "cannot alter type of a column used by a view or rule";
         Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-            .with_detail(format!("rule _RETURN on view {view} depends on column \"{column}\"")))
+            .with_detail(format!("rule _RETURN on {view} depends on column \"{column}\"")))
     }
 
     fn changes_of_action(
@@ -177,6 +192,7 @@ impl Viewpoint {
                 let name = QualifiedName::new(Some(name.schema.clone()), name.name.clone());
                 self.relation_object(&name).and_then(|object| self.changed_owner(&object, role))
             }
+            AlterAction::Refresh(refresh) => self.refreshed(alteration, refresh),
             AlterAction::Trigger(action) => self.changed_triggers(&table, action, output),
             AlterAction::Nothing => Ok(Vec::new()),
         };

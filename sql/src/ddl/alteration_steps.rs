@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use hyades_engine::db::TableLock;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{ColumnSource, IndexDefinition, TableDefinition, TableName};
 use hyades_types::value::SqlType;
@@ -45,6 +46,8 @@ pub(crate) struct Alteration {
     pub(crate) table: Arc<Table>,
     /// The name under which the table was found.
     pub(crate) name: TableName,
+    /// How the table is locked.
+    pub(crate) lock: TableLock,
     pub(crate) steps: VecDeque<AlterStep>,
     /// The current action must run again, because an obstacle to it has been removed.
     pub(crate) again: bool,
@@ -57,6 +60,10 @@ pub(crate) enum AlterStep {
     Prove(String),
     /// Computes a column.
     Fill(Filling),
+    /// Computes the rows of a materialized view.
+    Refill {
+        is_concurrent: bool,
+    },
     /// Adds an index whose columns have been computed.
     Index(Box<IndexDefinition>),
     /// Sets NOT NULL for the column with this number.
@@ -69,6 +76,13 @@ pub(crate) enum AlterStep {
 }
 
 impl Alteration {
+    /// What computes the rows of a new materialized view.
+    pub(crate) fn first_rows(table: Arc<Table>) -> Alteration {
+        let name = table.definition().name.clone();
+        let steps = VecDeque::from([AlterStep::Refill { is_concurrent: false }]);
+        Alteration { table, name, lock: TableLock::AccessExclusive, steps, again: false }
+    }
+
     /// Whether the next step is OWNER TO, before which roles and rights must be locked.
     pub(crate) fn changes_owner(&self) -> bool {
         matches!(self.steps.front(), Some(AlterStep::Action(AlterAction::SetOwner(_))))

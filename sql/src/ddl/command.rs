@@ -16,8 +16,8 @@ use crate::emit::run_plan::Analysis;
 use crate::statement::deep_text::Written;
 use crate::statement::{
     AccessCommand, AlterType, Commented, DatabaseCommand, DropIndex, DropSchema, DropSequence, DropType,
-    DropView, ExtensionCommand, Moved, OnCommit, QualifiedName, RenameIndex, RoleName, SchemaElement,
-    SequenceOptions, TriggerAction, TriggerCommand,
+    DropView, ExtensionCommand, Moved, OnCommit, QualifiedName, Refresh, RenameIndex, RoleName,
+    SchemaElement, SequenceOptions, TriggerAction, TriggerCommand,
 };
 
 /// A compiled statement that changes the catalog.
@@ -58,7 +58,10 @@ pub(crate) enum SchemaCommand {
         if_exists: bool,
         /// In the order in which they are carried out.
         actions: Vec<AlterAction>,
+        /// ALTER MATERIALIZED VIEW.
+        is_materialized: bool,
     },
+    Refresh(Refresh),
     /// CREATE [OR REPLACE] VIEW.
     CreateView {
         definition: Box<TableDefinition>,
@@ -152,6 +155,17 @@ pub(crate) enum SchemaCommand {
     },
 }
 
+impl SchemaCommand {
+    /// Whether it runs the query of a materialized view, which reads as a statement that changes nothing.
+    pub(crate) fn computes_rows(&self) -> bool {
+        match self {
+            SchemaCommand::Refresh(_) => true,
+            SchemaCommand::CreateAs { definition, .. } => definition.materialized.is_some(),
+            _ => false,
+        }
+    }
+}
+
 /// CREATE, ALTER and DROP TYPE.
 #[derive(Debug)]
 pub(crate) enum TypeCommand {
@@ -232,6 +246,8 @@ pub(crate) enum AlterAction {
         to: String,
     },
     SetOwner(RoleName),
+    /// REFRESH MATERIALIZED VIEW.
+    Refresh(Refresh),
     Trigger(TriggerAction),
     /// Already the case, or without effect here.
     Nothing,

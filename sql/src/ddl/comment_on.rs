@@ -21,6 +21,7 @@ impl Compiler<'_> {
         let on = match comment.on.clone() {
             Commented::Table => Commented::Table,
             Commented::View => Commented::View,
+            Commented::MaterializedView => Commented::MaterializedView,
             Commented::Index => Commented::Index,
             Commented::Sequence => Commented::Sequence,
             Commented::Type => Commented::Type,
@@ -92,8 +93,10 @@ impl Viewpoint {
             };
         };
         let definition = table.definition();
-        let part = match (on, definition.view.is_some()) {
-            (Commented::Table, false) | (Commented::View, true) => CommentPart::Whole,
+        let part = match (on, definition.word()) {
+            (Commented::Table, "table")
+            | (Commented::View, "view")
+            | (Commented::MaterializedView, "materialized view") => CommentPart::Whole,
             (Commented::Column(column), _) => {
                 let at = definition.column_index(column).ok_or_else(|| no_column(&definition, column))?;
                 CommentPart::Column(definition.column_number(at))
@@ -130,6 +133,7 @@ impl<A> Commented<A> {
     fn article(&self) -> &'static str {
         match self {
             Commented::View => "a view",
+            Commented::MaterializedView => "a materialized view",
             Commented::Index => "an index",
             Commented::Sequence => "a sequence",
             _ => "a table",

@@ -22,7 +22,6 @@ use sqlparser::ast;
 
 use super::drawing_defaults::DrawingDefault;
 use super::stored_texts::Reads;
-use super::views::kind_of;
 use crate::answer::Output;
 use crate::bind::Binder;
 use crate::bind::meanings::Meanings;
@@ -234,7 +233,7 @@ impl<'a> Dependents<'a> {
                 .iter()
                 .filter(|trigger| trigger.condition.as_ref().is_some_and(|condition| says(&condition.shown)));
             found.extend(when.map(|own| (Object::Trigger(Arc::clone(table), own.name.clone()), false)));
-            if definition.view().is_some() {
+            if definition.source().is_some() {
                 if definition.uses_type(stored.id()) {
                     found.push((Object::Relation(Arc::clone(table)), false));
                 }
@@ -306,7 +305,7 @@ impl<'a> Dependents<'a> {
         }
         for other in &self.tables {
             let other_definition = other.definition();
-            if other_definition.view().is_some_and(|view| view.uses_column(table.id(), column)) {
+            if other_definition.source().is_some_and(|view| view.uses_column(table.id(), column)) {
                 found.push((Object::Relation(Arc::clone(other)), false));
             }
             let refers = |key: &&ForeignKey| key.parent == table.id() && key.parent_columns.contains(&column);
@@ -328,7 +327,7 @@ impl<'a> Dependents<'a> {
         let children = table.definition().children();
         for other in &self.tables {
             let definition = other.definition();
-            if definition.view().is_some_and(|view| view.uses_table(table.id())) {
+            if definition.source().is_some_and(|view| view.uses_table(table.id())) {
                 found.push((Object::Relation(Arc::clone(other)), false));
             }
             let from = definition.triggers.iter().filter(|own| own.referenced == Some(table.id()));
@@ -419,7 +418,7 @@ impl Viewpoint {
                 found.push((Object::Trigger(Arc::clone(table), trigger.name.clone()), false));
             }
         }
-        if let Some(view) = definition.view() {
+        if let Some(view) = definition.source() {
             if view.uses_routine(&called.name, &called.identity()) {
                 found.push((Object::Relation(Arc::clone(table)), false));
             }
@@ -464,7 +463,7 @@ impl Viewpoint {
     /// The name of a table or view for messages.
     pub(super) fn described_table(&self, table: &Arc<Table>) -> String {
         let definition = table.definition();
-        format!("{} {}", kind_of(&definition), self.shown(&definition.name))
+        format!("{} {}", definition.word(), self.shown(&definition.name))
     }
 
     /// The name of an object in PostgreSQL's messages, with its schema if it is not found without.
@@ -490,7 +489,7 @@ impl Viewpoint {
             }
             Object::Trigger(table, name) => {
                 let definition = table.definition();
-                format!("trigger {name} on {} {}", kind_of(&definition), self.shown(&definition.name))
+                format!("trigger {name} on {} {}", definition.word(), self.shown(&definition.name))
             }
             Object::Default(table, column) => {
                 let definition = table.definition();

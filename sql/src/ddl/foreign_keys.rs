@@ -256,7 +256,7 @@ impl Viewpoint {
             return resolve(child, (id, child), wanted);
         }
         let parent = self.table(&parent).ok_or_else(|| self.no_relation(&wanted.parent))?;
-        if parent.definition().view.is_some() {
+        if parent.definition().source().is_some() {
             let message = format!("referenced relation \"{}\" is not a table", parent.definition().name.name);
             return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
         }

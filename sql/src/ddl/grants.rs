@@ -302,7 +302,7 @@ impl Viewpoint {
             database: None,
         };
         if let Some(table) = self.table(&full) {
-            let word = if table.definition().view.is_some() { "view" } else { "table" };
+            let word = table.definition().word();
             return Ok(object(table.id().0, ObjectKind::Relation, word));
         }
         if let Some(sequence) = self.worker.catalog_view().sequence_named(&full) {
@@ -379,12 +379,14 @@ impl Viewpoint {
     }
 
     fn of_moved_kind(&self, moved: &Moved<Vec<SqlType>>, object: Object) -> Result<Object> {
-        match (moved, object.word) {
-            (Moved::View, "table" | "sequence") => {
-                let message = format!("\"{}\" is not a view", object.name);
+        match moved.view_word() {
+            Some(wanted) if wanted != object.word => {
+                let message = format!("\"{}\" is not a {wanted}", object.name);
                 Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message))
             }
-            (Moved::Sequence, "table" | "view") => Err(hyades_types::sequence::not_a_sequence(&object.name)),
+            None if *moved == Moved::Sequence && object.word != "sequence" => {
+                Err(hyades_types::sequence::not_a_sequence(&object.name))
+            }
             _ => Ok(object),
         }
     }

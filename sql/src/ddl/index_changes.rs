@@ -18,7 +18,6 @@ use hyades_types::error::{Error, Result, sqlstate};
 use super::alteration::{duplicate_constraint, no_constraint};
 use super::column_changes::without_columns;
 use super::tables::check_ordered;
-use super::views::refuse_view;
 use super::wanted::{WantedIndex, WantedKey, WantedUnique};
 use crate::answer::Output;
 use crate::emit::unsupported;
@@ -302,27 +301,6 @@ impl Viewpoint {
         Ok(vec![CatalogChange::CreateIndex { table: table.id(), index }])
     }
 
-    /// The table that ALTER TABLE names, or `None`, with a notice, under IF EXISTS if there is none.
-    pub(super) fn altered_table(
-        &self,
-        name: &QualifiedName,
-        if_exists: bool,
-        output: &mut dyn Output,
-    ) -> Result<Option<Arc<Table>>> {
-        match self.table(&self.meant(name)) {
-            None if if_exists => {
-                let message = format!("relation \"{}\" does not exist, skipping", name.name);
-                self.note(output, "00000", message);
-                Ok(None)
-            }
-            None => Err(self.no_relation(name)),
-            Some(table) => {
-                refuse_view(&table, "ADD CONSTRAINT")?;
-                Ok(Some(table))
-            }
-        }
-    }
-
     /// ALTER TABLE ... DROP CONSTRAINT.
     pub(super) fn dropped_constraint(
         &self,
@@ -493,10 +471,10 @@ impl Viewpoint {
     fn no_index(&self, name: &QualifiedName, if_exists: bool, output: &mut dyn Output) -> Result<()> {
         let full = self.meant(name);
         if self.is_relation(&full) {
-            let kind = if self.table(&full).is_some() { "TABLE" } else { "SEQUENCE" };
+            let kind = self.table(&full).map_or("sequence", |table| table.definition().word());
             let message = format!("\"{}\" is not an index", name.name);
             return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
-                .with_hint(format!("Use DROP {kind} to remove a {}.", kind.to_ascii_lowercase())));
+                .with_hint(format!("Use DROP {} to remove a {kind}.", kind.to_ascii_uppercase())));
         }
         self.nothing_to_drop(("index", sqlstate::UNDEFINED_OBJECT), name, if_exists, output)
     }

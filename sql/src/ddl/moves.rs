@@ -22,11 +22,10 @@ use hyades_types::search_path::is_temporary;
 use hyades_types::sequence::{Sequence, not_a_sequence};
 use hyades_types::value::SqlType;
 
-use super::alteration::altered;
 use super::command::{CatalogStatement, SchemaCommand};
 use super::schemas::no_schema;
 use super::stored_texts::{Reads, rewrite};
-use super::view_changes::renamed_view;
+use super::view_changes::{redefined, renamed_view};
 use crate::answer::Output;
 use crate::bind::deparse::Renaming;
 use crate::emit::{Compiler, unsupported};
@@ -39,6 +38,7 @@ impl Compiler<'_> {
         let (command, moved) = match &change.moved {
             Moved::Table => ("ALTER TABLE", Moved::Table),
             Moved::View => ("ALTER VIEW", Moved::View),
+            Moved::MaterializedView => ("ALTER MATERIALIZED VIEW", Moved::MaterializedView),
             Moved::Sequence => ("ALTER SEQUENCE", Moved::Sequence),
             Moved::Routine { kind, arguments } => {
                 let arguments = self.signature(arguments.as_deref())?;
@@ -261,9 +261,12 @@ impl Viewpoint {
         let full = self.meant(name);
         let refused = |message: String| Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
         if let Some(table) = self.table(&full) {
-            match (kind, table.definition().view.is_some()) {
-                (Moved::View, false) => return refused(format!("\"{}\" is not a view", full.name)),
-                (Moved::Sequence, _) => return Err(not_a_sequence(&full.name)),
+            let word = table.definition().word();
+            match kind.view_word() {
+                Some(wanted) if wanted != word => {
+                    return refused(format!("\"{}\" is not a {wanted}", full.name));
+                }
+                None if *kind == Moved::Sequence => return Err(not_a_sequence(&full.name)),
                 _ => {}
             }
             moving.sequences = self.owned_sequences(&[table.id()]);
@@ -271,8 +274,8 @@ impl Viewpoint {
             return Ok(true);
         }
         if let Some(sequence) = self.worker.catalog_view().sequence_named(&full) {
-            if *kind == Moved::View {
-                return refused(format!("\"{}\" is not a view", full.name));
+            if let Some(wanted) = kind.view_word() {
+                return refused(format!("\"{}\" is not a {wanted}", full.name));
             }
             moving.sequences.push(sequence);
             return Ok(true);
@@ -431,24 +434,19 @@ impl Viewpoint {
                 let other = self.respelled(text, reads, moving)?;
                 Ok(other.map(|other| *text = other).is_some())
             })?;
-            let other_view = match (definition.view(), moving.renaming()) {
+            let other_view = match (definition.source(), moving.renaming()) {
                 (Some(view), Some((id, to))) if view.uses_table(id) => {
                     let renaming = Renaming::Relation(id, to);
                     Some(self.with_context(|context| renamed_view(&table, view, context, &renaming))?)
                 }
                 (view, _) => view.map(|view| respelled_view(view, moving)).transpose()?.flatten(),
             };
-            if let Some(view) = other_view {
-                definition.view = Some(Box::new(view));
+            if let (Some(view), Some(query)) = (other_view, definition.source_mut()) {
+                *query = view;
                 is_changed = true;
             }
-            match definition.view() {
-                _ if !is_changed => {}
-                Some(_) => {
-                    let definition = Box::new(definition);
-                    changes.push(CatalogChange::ReplaceView { id: table.id(), definition });
-                }
-                None => changes.push(altered(&table, definition)),
+            if is_changed {
+                changes.push(redefined(&table, definition));
             }
         }
         Ok(())

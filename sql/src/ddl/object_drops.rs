@@ -157,8 +157,9 @@ impl Viewpoint {
                 if !remainders.goes(other.id()) {
                     let definition = &mut remainders.of(&other).definition;
                     for column in from_last.iter().rev() {
-                        let view = definition.view().map(|view| view.without_column(table.id(), *column));
-                        definition.view = view.map(Box::new);
+                        if let Some(query) = definition.source_mut() {
+                            *query = query.without_column(table.id(), *column);
+                        }
                     }
                 }
             }

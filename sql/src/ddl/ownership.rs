@@ -15,7 +15,6 @@ use hyades_types::value::SqlType;
 
 use super::command::{AlterAction, SchemaCommand};
 use super::grants::Object;
-use super::views::kind_of;
 use super::wanted::WantedForeignKey;
 use crate::answer::Output;
 use crate::statement::{Commented, Maintained, Moved, QualifiedName};
@@ -59,6 +58,15 @@ impl Viewpoint {
                 drop.names.iter().try_for_each(|name| self.check_schema_owner(name))
             }
             SchemaCommand::DropView(drop) => self.check_relations(&drop.names, true),
+            SchemaCommand::Refresh(refresh) => {
+                // Another error comes first for a view.
+                match self.table(&self.meant(&refresh.name)) {
+                    Some(table) if table.definition().view.is_none() => {
+                        self.check_relations([&refresh.name], false)
+                    }
+                    _ => self.check_names_schema(refresh.name.schema.as_deref()),
+                }
+            }
             SchemaCommand::DropSequence(drop) => self.check_relations(&drop.names, true),
             SchemaCommand::Drop { tables, .. } => self.check_relations(tables, true),
             SchemaCommand::AlterSequence { name, .. } => self.check_relations([name], false),
@@ -122,7 +130,7 @@ impl Viewpoint {
                 self.check_creates_in(&definition.name)?;
                 let old = self.table(&definition.name).filter(|old| !old.id().is_temporary());
                 if let Some(old) = old {
-                    let described = (kind_of(&old.definition()), definition.name.name.as_str());
+                    let described = (old.definition().word(), definition.name.name.as_str());
                     self.check_owner(old.id().0, described, None)?;
                 }
                 self.check_types(types_of(definition))
@@ -360,8 +368,7 @@ impl Viewpoint {
             return Ok(());
         }
         let definition = table.definition();
-        let word = if definition.view.is_some() { "view" } else { "table" };
-        Err(denied(word, &definition.name.name))
+        Err(denied(definition.word(), &definition.name.name))
     }
 }
 

@@ -13,7 +13,7 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, visit_expressions_mut};
 
 use super::alteration::{altered, duplicate_constraint};
-use super::view_changes::{renamed_view, replaced_view};
+use super::view_changes::{renamed_view, replaced_view, with_result_names};
 use super::wanted::WantedCheck;
 use crate::answer::Output;
 use crate::bind::deparse::Renaming;
@@ -52,20 +52,23 @@ impl Viewpoint {
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         let full = self.meant(name);
-        let not_a_view = || {
-            let message = format!("\"{}\" is not a view", full.name);
+        let wrong_kind = |wanted: &str| {
+            let message = format!("\"{}\" is not a {wanted}", full.name);
             Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message))
         };
         if let Some(table) = self.table(&full) {
-            return match (kind, table.definition().view.is_some()) {
-                (Moved::Sequence, _) => Err(not_a_sequence(&full.name)),
-                (Moved::View, false) => not_a_view(),
+            let word = table.definition().word();
+            return match kind.view_word() {
+                Some(wanted) if wanted != word => wrong_kind(wanted),
+                None if *kind == Moved::Sequence => Err(not_a_sequence(&full.name)),
                 _ => self.renamed_table(&table, to),
             };
         }
         let sequence = self.worker.catalog_view().sequence_named(&full);
+        if let Some(wanted) = kind.view_word().filter(|_| sequence.is_some() || self.is_index(&full)) {
+            return wrong_kind(wanted);
+        }
         match (kind, sequence) {
-            (Moved::View, sequence) if sequence.is_some() || self.is_index(&full) => not_a_view(),
             (_, Some(sequence)) => self.renamed_sequence(sequence, to),
             (Moved::Sequence, None) if self.is_index(&full) => Err(not_a_sequence(&full.name)),
             _ => {
@@ -127,6 +130,11 @@ impl Viewpoint {
         }
         self.rename_in_triggers(&mut definition, number, (from, to))?;
         self.rename_in_indexes(&mut definition, number, (from, to))?;
+        if let Some(query) = definition.source() {
+            let names = definition.visible_columns().iter().map(|column| column.name.clone()).collect();
+            let query = self.with_context(|context| with_result_names(query, names, context))?;
+            definition.source_mut().into_iter().for_each(|own| own.clone_from(&query));
+        }
         let mut changes = vec![altered(table, definition)];
         let renaming = Renaming::Column((table.id(), number), to);
         for (other, view) in self.views_over(table.id()) {

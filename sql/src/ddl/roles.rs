@@ -347,7 +347,7 @@ impl Viewpoint {
         }
         if let Some(table) = self.visible_tables().into_iter().find(|table| table.id().0 == object) {
             let definition = table.definition();
-            let word = if definition.view.is_some() { "view" } else { "table" };
+            let word = definition.word();
             return Some(format!("{word} {}", self.shown(&definition.name)));
         }
         if let Some(sequence) = self.worker.sequences().into_iter().find(|one| one.id.0 == object) {

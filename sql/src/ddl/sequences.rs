@@ -24,6 +24,7 @@ use sqlparser::ast::{self, ColumnOption, DataType, Expr, GeneratedAs};
 
 use super::command::{CatalogStatement, SchemaCommand};
 use super::dependents::Object;
+use super::views::wrong_kind;
 use super::wanted::WantedSequence;
 use crate::answer::Output;
 use crate::emit::{Compiler, unsupported};
@@ -508,8 +509,8 @@ impl Viewpoint {
             match self.sequence(&full) {
                 Some(sequence) if dropped.iter().any(|known| known.id == sequence.id) => {}
                 Some(sequence) => dropped.push(sequence),
-                None if self.table(&full).is_some() => {
-                    return Err(not_a_sequence(&full.name).with_hint("Use DROP TABLE to remove a table."));
+                None if let Some(table) = self.table(&full) => {
+                    return Err(wrong_kind(&table.definition(), "sequence"));
                 }
                 None => {
                     let sequence = ("sequence", sqlstate::UNDEFINED_TABLE);

@@ -42,12 +42,18 @@ fn parsed_query(text: &str) -> Result<ast::Query> {
             ast::Statement::Query(query) => Ok(*query),
             _ => unsupported("CREATE TABLE AS of this statement is not supported yet"),
         },
+        Statement::CreateTableAs(inner) if inner.is_into => {
+            Err(Error::input(sqlstate::SYNTAX_ERROR, "SELECT ... INTO is not allowed here"))
+        }
         _ => unsupported("CREATE TABLE AS of this statement is not supported yet"),
     }
 }
 
 impl Compiler<'_> {
     pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<CatalogStatement> {
+        if let Some(materialized) = &create.materialized {
+            return self.create_materialized(create, materialized);
+        }
         let (definition, _) = self.table_of_query(create)?;
         let definition = Box::new(definition);
         let query = create.is_filled.then(|| create.query.clone());

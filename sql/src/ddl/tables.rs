@@ -576,8 +576,8 @@ impl Viewpoint {
             self.refuse_sequence(&full)?;
             self.refuse_index(&full)?;
             match self.table(&full) {
-                Some(view) if view.definition().view.is_some() => {
-                    return Err(wrong_kind(&view.definition()));
+                Some(view) if view.definition().source().is_some() => {
+                    return Err(wrong_kind(&view.definition(), "table"));
                 }
                 Some(table) => {
                     if !tables.iter().any(|known| known.id() == table.id()) {

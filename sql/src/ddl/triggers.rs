@@ -82,6 +82,11 @@ fn duplicate_trigger<T>(definition: &TableDefinition, name: &str) -> Result<T> {
 /// Whether a trigger of this kind may be on this relation.
 fn check_relation(definition: &TableDefinition, trigger: &CreateTrigger) -> Result<()> {
     let name = &definition.name.name;
+    if definition.materialized.is_some() {
+        let message = format!("relation \"{name}\" cannot have triggers");
+        return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+            .with_detail("This operation is not supported for materialized views."));
+    }
     let (what, detail) = match (definition.view().is_some(), trigger.timing) {
         (false, TriggerTiming::InsteadOf) => ("a table", "Tables cannot have INSTEAD OF triggers."),
         (true, TriggerTiming::Before | TriggerTiming::After) if trigger.is_for_rows => {

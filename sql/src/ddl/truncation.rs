@@ -104,7 +104,7 @@ impl Viewpoint {
     fn truncatable(&self, name: &QualifiedName) -> Result<Arc<Table>> {
         self.check_names_schema(name.schema.as_deref())?;
         match self.table(&self.meant(name)) {
-            Some(view) if view.definition().view.is_some() => {
+            Some(view) if view.definition().source().is_some() => {
                 let message = format!("\"{}\" is not a table", name.name);
                 Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message))
             }

@@ -44,7 +44,7 @@ impl Respelling<'_> {
     /// Renames in the texts of a table or view. `definition` is that of the table with the changed type.
     /// Returns whether anything has changed.
     pub(super) fn table(&self, table: &Arc<Table>, definition: &mut TableDefinition) -> Result<bool> {
-        let in_query = match definition.view.as_deref_mut() {
+        let in_query = match definition.source_mut() {
             Some(view) => self.view(view)?,
             None => false,
         };

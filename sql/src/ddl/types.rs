@@ -16,11 +16,11 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::identifier::quoted_identifier;
 use hyades_types::search_path::is_temporary;
 
-use super::alteration::altered;
 use super::command::{CatalogStatement, SchemaCommand, TypeCommand};
 use super::dependents::Object;
 use super::schemas::no_schema;
 use super::type_spelling::{Relabelling, Respelling};
+use super::view_changes::redefined;
 use crate::answer::Output;
 use crate::bind::types;
 use crate::emit::Compiler;
@@ -242,10 +242,7 @@ impl Viewpoint {
             if !respelling.table(&table, &mut definition)? {
                 continue;
             }
-            changes.push(match definition.view() {
-                Some(_) => CatalogChange::ReplaceView { id: table.id(), definition: Box::new(definition) },
-                None => altered(&table, definition),
-            });
+            changes.push(redefined(&table, definition));
         }
         changes
             .extend(self.rewritten_domains(Some(&changed), |text, row, to| respelling.text(text, row, to))?);

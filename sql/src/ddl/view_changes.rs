@@ -6,16 +6,27 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableDefinition, TableId, ViewDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
 
+use super::alteration::altered;
 use super::views::parsed_query;
 use crate::bind::deparse::Renaming;
 use crate::bind::{BindContext, Binder};
 use crate::viewpoint::Viewpoint;
 
-/// The change that gives a view another query.
+/// The change that gives a view, a materialized view or a table another definition, with the same columns.
+pub(super) fn redefined(table: &Table, definition: TableDefinition) -> CatalogChange {
+    match definition.view {
+        Some(_) => CatalogChange::ReplaceView { id: table.id(), definition: Box::new(definition) },
+        None => altered(table, definition),
+    }
+}
+
+/// The change that gives a view or a materialized view another query.
 pub(super) fn replaced_view(table: &Table, view: ViewDefinition) -> CatalogChange {
-    let definition =
-        TableDefinition { view: Some(Box::new(view)), ..TableDefinition::clone(&table.definition()) };
-    CatalogChange::ReplaceView { id: table.id(), definition: Box::new(definition) }
+    let mut definition = TableDefinition::clone(&table.definition());
+    if let Some(query) = definition.source_mut() {
+        *query = view;
+    }
+    redefined(table, definition)
 }
 
 /// The definition of a view once something in its query is renamed.
@@ -26,15 +37,18 @@ pub(super) fn renamed_view(
     renaming: &Renaming<'_>,
 ) -> Result<ViewDefinition> {
     let definition = table.definition();
-    let names: Vec<String> = definition.columns.iter().map(|column| column.name.clone()).collect();
+    let columns = definition.visible_columns();
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     let renamed = |is_pretty: bool| {
         let query = parsed_query(&view.query)?;
         let mut binder = Binder::new(&view.query, context, &[], 0)?;
         let text = binder.of_kept(|binder| binder.renamed_query(&query, &names, is_pretty, renaming))?;
         text.ok_or_else(|| {
             let name = &definition.name.name;
-            let message =
-                format!("renaming what view \"{name}\" names in a join or a list is not supported yet");
+            let message = format!(
+                "renaming what {} \"{name}\" names in a join or a list is not supported yet",
+                definition.word()
+            );
             Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
                 .with_hint("Drop the view, and create it again afterwards.")
         })
@@ -42,11 +56,25 @@ pub(super) fn renamed_view(
     Ok(ViewDefinition { query: renamed(false)?, pretty: renamed(true)?, ..view.clone() })
 }
 
+/// The same query with other names for the columns of its result.
+pub(super) fn with_result_names(
+    view: &ViewDefinition,
+    names: Vec<String>,
+    context: BindContext<'_>,
+) -> Result<ViewDefinition> {
+    let shown = |is_pretty: bool| {
+        let query = parsed_query(&view.query)?;
+        let mut binder = Binder::new(&view.query, context, &[], 0)?;
+        binder.of_kept(|binder| Ok(binder.shown_query(&query, &names, is_pretty)?.0))
+    };
+    Ok(ViewDefinition { query: shown(false)?, pretty: shown(true)?, ..view.clone() })
+}
+
 impl Viewpoint {
-    /// The views whose queries name a relation.
+    /// The views and materialized views whose queries name a relation.
     pub(super) fn views_over(&self, relation: TableId) -> Vec<(Arc<Table>, ViewDefinition)> {
         let views = self.visible_tables().into_iter().filter_map(|other| {
-            let view = other.definition().view.as_deref().filter(|view| view.uses_table(relation))?.clone();
+            let view = other.definition().source().filter(|view| view.uses_table(relation))?.clone();
             Some((other, view))
         });
         views.collect()

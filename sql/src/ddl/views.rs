@@ -130,7 +130,8 @@ impl Compiler<'_> {
 
     pub(crate) fn drop_view(&self, drop: &DropView) -> CatalogStatement {
         let command = SchemaCommand::DropView(drop.clone());
-        CatalogStatement::new("DROP VIEW", command)
+        let tag = if drop.is_materialized { "DROP MATERIALIZED VIEW" } else { "DROP VIEW" };
+        CatalogStatement::new(tag, command)
     }
 }
 
@@ -174,33 +175,24 @@ fn named_columns(names: &[String], columns: Vec<ResultColumn>) -> Result<Vec<Col
     Ok(defined)
 }
 
-/// The kind of a relation in messages.
-pub(super) fn kind_of(definition: &TableDefinition) -> &'static str {
-    if definition.view.is_some() { "view" } else { "table" }
+/// Error 42809 for a relation that is dropped as something that it is not.
+pub(crate) fn wrong_kind(definition: &TableDefinition, wanted: &str) -> Error {
+    let (name, word) = (&definition.name.name, definition.word());
+    Error::input(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not {} {wanted}", article(wanted)))
+        .with_hint(format!("Use DROP {} to remove a {word}.", word.to_ascii_uppercase()))
 }
 
-/// Error 42809 for something that is not a view, or that is one.
-pub(crate) fn wrong_kind(definition: &TableDefinition) -> Error {
-    let name = &definition.name.name;
-    let (other, word) = match definition.view {
-        Some(_) => ("table", "a view"),
-        None => ("view", "a table"),
-    };
-    let command = if definition.view.is_some() { "DROP VIEW" } else { "DROP TABLE" };
-    Error::input(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {other}"))
-        .with_hint(format!("Use {command} to remove {word}."))
+fn article(word: &str) -> &'static str {
+    if word.starts_with('i') { "an" } else { "a" }
 }
 
-/// Error 42809 for something that can be done to tables only. `action` is a part of ALTER TABLE.
-pub(super) fn refuse_view(table: &Table, action: &str) -> Result<()> {
-    let definition = table.definition();
-    if definition.view.is_none() {
-        return Ok(());
-    }
+/// Error 42809 for something that cannot be done to a view or a materialized view. `action` is a part of
+/// ALTER TABLE.
+pub(super) fn refuse_action(definition: &TableDefinition, action: &str) -> Error {
     let message =
         format!("ALTER action {action} cannot be performed on relation \"{}\"", definition.name.name);
-    Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
-        .with_detail("This operation is not supported for views."))
+    Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+        .with_detail(format!("This operation is not supported for {}s.", definition.word()))
 }
 
 /// A view that replaces another must have the same columns, and may have more.
@@ -274,12 +266,13 @@ impl Viewpoint {
         drop: &DropView,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
+        let wanted = if drop.is_materialized { "materialized view" } else { "view" };
         let mut views: Vec<Arc<Table>> = Vec::with_capacity(drop.names.len());
         for name in &drop.names {
             let full = self.meant(name);
             match self.table(&full) {
-                Some(table) if table.definition().view.is_none() => {
-                    return Err(wrong_kind(&table.definition()));
+                Some(table) if table.definition().word() != wanted => {
+                    return Err(wrong_kind(&table.definition(), wanted));
                 }
                 Some(view) => {
                     if !views.iter().any(|known| known.id() == view.id()) {
@@ -287,7 +280,7 @@ impl Viewpoint {
                     }
                 }
                 None if self.is_relation(&full) => {
-                    let message = format!("\"{}\" is not a view", name.name);
+                    let message = format!("\"{}\" is not a {wanted}", name.name);
                     let (command, word) = match self.is_index(&full) {
                         true => ("DROP INDEX", "an index"),
                         false => ("DROP SEQUENCE", "a sequence"),
@@ -296,7 +289,7 @@ impl Viewpoint {
                         .with_hint(format!("Use {command} to remove {word}.")));
                 }
                 None => {
-                    let view = ("view", sqlstate::UNDEFINED_TABLE);
+                    let view = (wanted, sqlstate::UNDEFINED_TABLE);
                     self.nothing_to_drop(view, name, drop.if_exists, output)?;
                 }
             }
@@ -310,7 +303,7 @@ impl Viewpoint {
         let mut changes = Vec::with_capacity(left.len());
         while !left.is_empty() {
             let is_used = |id: TableId| {
-                left.iter().any(|other| other.definition().view().is_some_and(|view| view.uses_table(id)))
+                left.iter().any(|other| other.definition().source().is_some_and(|view| view.uses_table(id)))
             };
             let at = left.iter().position(|relation| !is_used(relation.id())).unwrap_or(0);
             changes.push(CatalogChange::DropTable { id: left.remove(at).id() });

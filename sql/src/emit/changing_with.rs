@@ -71,7 +71,7 @@ impl Compiler<'_> {
         Ok(compiled)
     }
 
-    fn changing_body(&mut self, query: &ast::Query) -> Result<CompiledQuery> {
+    pub(super) fn changing_body(&mut self, query: &ast::Query) -> Result<CompiledQuery> {
         if let Some(clause) = clause_around(&ast::Query { with: None, ..query.clone() }) {
             return self.binder.unsupported(&format!("{clause} after a change is"), Place::Unknown);
         }
@@ -84,7 +84,12 @@ impl Compiler<'_> {
     }
 
     /// A query of WITH. The first of them has the number `visible`.
-    fn common_part(&mut self, table: &ast::Cte, visible: usize, changed: &mut Vec<TableId>) -> Result<()> {
+    pub(super) fn common_part(
+        &mut self,
+        table: &ast::Cte,
+        visible: usize,
+        changed: &mut Vec<TableId>,
+    ) -> Result<()> {
         let first_read = self.binder.tables_read.len();
         if !derived::changes_rows(&table.query.body) {
             self.binder.declare_common(table, visible, false)?;

@@ -650,7 +650,7 @@ impl Compiler<'_> {
     /// Inserts the rows of a query into a table, for CREATE TABLE AS.
     pub(crate) fn fill(&mut self, query: &ast::Query, table: &Arc<Table>) -> Result<RunPlan> {
         let definition = table.definition();
-        let target = self.plain_target(table, (0..definition.columns.len()).collect())?;
+        let target = self.plain_target(table, (0..definition.visible_columns().len()).collect())?;
         self.insert_select(target, query, &definition.name.name)
     }
 

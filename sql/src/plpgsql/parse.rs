@@ -502,7 +502,9 @@ impl<'a> Parser<'a> {
             "commit" | "rollback" => self.end_transaction()?,
             "do" => return self.unsupported("DO is", start),
             "select" | "insert" | "update" | "delete" | "with" | "values" | "table" => return self.sql(),
-            "create" | "drop" | "alter" | "truncate" => StatementKind::ChangeSchema(self.fragment(&[";"])?),
+            "create" | "drop" | "alter" | "truncate" | "refresh" => {
+                StatementKind::ChangeSchema(self.fragment(&[";"])?)
+            }
             "copy" | "set" | "reset" | "show" | "vacuum" | "analyze" | "lock" | "grant" | "revoke"
             | "merge" | "explain" | "prepare" | "savepoint" | "release" | "declare" | "listen" | "notify" => {
                 return self.unsupported(&format!("{} in a routine is", word.to_ascii_uppercase()), start);

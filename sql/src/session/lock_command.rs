@@ -86,15 +86,16 @@ impl Session {
     fn lockable(&self, name: &QualifiedName) -> Result<Arc<Table>> {
         self.view.check_names_schema(name.schema.as_deref())?;
         let full = self.view.meant(name);
-        let wrong_kind = || {
-            let kinds = if self.view.sequence(&full).is_some() { "sequences" } else { "indexes" };
+        let wrong_kind = |kinds: &str| {
             let message = format!("cannot lock relation \"{}\"", full.name);
             Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
                 .with_detail(format!("This operation is not supported for {kinds}.")))
         };
         match self.view.table(&full) {
+            Some(table) if table.definition().materialized.is_some() => wrong_kind("materialized views"),
             Some(table) => Ok(table),
-            None if self.view.is_relation(&full) => wrong_kind(),
+            None if self.view.sequence(&full).is_some() => wrong_kind("sequences"),
+            None if self.view.is_relation(&full) => wrong_kind("indexes"),
             None if relation::find(name.schema.as_deref().unwrap_or("pg_catalog"), &name.name).is_some() => {
                 let message = "LOCK TABLE of a relation of the catalog is not supported yet";
                 Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))

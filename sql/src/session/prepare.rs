@@ -17,6 +17,7 @@ use super::{Flow, Notice, Prepared, Response, Session};
 use crate::bind::BindContext;
 use crate::compile::action::{Action, Plan};
 use crate::ddl::command::SchemaCommand;
+use crate::ddl::materialized_views::compile_refill;
 use crate::ddl::table_as::compile_filling;
 use crate::emit::run_plan::{Analysis, RunPlan, Tag};
 use crate::plpgsql::routine_body::When;
@@ -73,7 +74,11 @@ impl Session {
         analysis: Option<Analysis>,
     ) -> Result<Plan> {
         let tables = self.view.compiling();
-        let run = compile_filling(sql, self.view.context(&tables), table, analysis)?;
+        let context = self.view.context(&tables);
+        let run = match table.definition().materialized.is_some() {
+            true => compile_refill(context, table, false, analysis)?,
+            false => compile_filling(sql, context, table, analysis)?,
+        };
         Ok(Plan::of_run("CREATE TABLE AS", run))
     }
 

@@ -22,7 +22,7 @@ use crate::ddl::databases::is_alone;
 use crate::statement::tokens::Tokens;
 
 /// The first words of statements that change the schema.
-const SCHEMA_WORDS: [&str; 6] = ["create", "alter", "drop", "truncate", "comment", "reindex"];
+const SCHEMA_WORDS: [&str; 7] = ["create", "alter", "drop", "truncate", "comment", "reindex", "refresh"];
 
 /// Schema changes that routines make within the running statement.
 #[derive(Default)]
@@ -183,6 +183,16 @@ impl Session {
     fn begin_change_within(&mut self, text: &str, output: &mut dyn Output) -> Result<SchemaRun> {
         let plan = self.compile(text, &[], &mut Vec::new())?;
         match &plan.action {
+            Action::Schema(command @ SchemaCommand::CreateAs { definition, query: Some(_), .. })
+                if definition.materialized.is_some() =>
+            {
+                let run = self.start_schema(command, output)?;
+                let created = run.changes.first().and_then(|change| match change {
+                    CatalogChange::CreateTable { id, .. } => Some(*id),
+                    _ => None,
+                });
+                Ok(SchemaRun { created, ..run })
+            }
             Action::Schema(SchemaCommand::CreateAs { query: Some(_), .. }) => {
                 let message = "CREATE TABLE AS in a routine is not supported yet in PL/pgSQL";
                 Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::Procedure;
-use hyades_types::access::{Caller, ObjectKind, Privileges, RoleId, denied};
+use hyades_types::access::{Caller, NeededRight, ObjectKind, Privileges, RoleId, denied};
 use hyades_types::definition::{RoutineKind, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
 
@@ -146,9 +146,18 @@ impl Session {
         if self.view.identity.is_superuser && !plan.action.needs_owners_rights() {
             return Ok(());
         }
+        self.check_filling_of(&self.view.identity.caller, plan, table)
+    }
+
+    /// The same if another role runs the query.
+    pub(super) fn check_filling_of(&self, caller: &Caller, plan: &Plan, table: TableId) -> Result<()> {
         plan.action.for_each_right(&mut |needed| match needed.object == table.0 {
             true => Ok(()),
-            false => self.view.identity.caller.check(needed),
+            // The owner of a materialized view is the one who computes it.
+            false if needed.owner_of == Some(table.0) => {
+                caller.check(&NeededRight { owner_of: None, ..needed.clone() })
+            }
+            false => caller.check(needed),
         })
     }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use hyades_engine::db::{CheckpointRequest, Savepoint};
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, DatabaseId, TableDefinition};
+use hyades_types::definition::{CatalogChange, DatabaseId, TableDefinition, TableId};
 
 use super::cursors::KeptRows;
 use super::prepared::Prepared;
@@ -60,6 +60,8 @@ pub(super) struct SchemaRun {
     pub(super) beside: Option<(Arc<Table>, Arc<TableDefinition>)>,
     /// Whether the table is locked, for an index that is dropped.
     pub(super) has_table: bool,
+    /// The materialized view that a routine creates, until its rows are to be computed.
+    pub(super) created: Option<TableId>,
     pub(super) savepoint: Savepoint,
 }
 

@@ -27,7 +27,8 @@ impl Session {
         command: &SchemaCommand,
         output: &mut dyn Output,
     ) -> Result<SchemaRun> {
-        self.isolate(false);
+        // A long query should not keep writers out.
+        self.isolate(command.computes_rows());
         self.view.is_whole_transaction = self.is_whole_transaction();
         let savepoint = self.view.worker.savepoint();
         let (changes, alteration) = with_deep_stack(|| {
@@ -47,6 +48,7 @@ impl Session {
             inside,
             beside: None,
             has_table: false,
+            created: None,
             savepoint,
         })
     }
@@ -180,6 +182,10 @@ impl Session {
                 return Ok(true);
             }
             run.alteration = None;
+        }
+        if let Some(view) = run.created.take().and_then(|created| self.view.table_by_id(created)) {
+            run.alteration = Some(Box::new(AlterationRun::of(Alteration::first_rows(view))));
+            return Ok(true);
         }
         if let Some(inside) = &mut run.inside
             && let Some((changes, alteration)) = self.begun_element(inside, output)?

@@ -61,7 +61,8 @@ impl Session {
 
     /// Fixes the isolation level of the transaction at its first statement that reads or writes. This is
     /// the requested level, with two exceptions. A statement that is not in a block and changes something
-    /// is always serializable: it is normally alone in its transaction, where that costs nothing. A
+    /// is always serializable: it is normally alone in its transaction, where that costs nothing. (One that
+    /// computes a materialized view reads as if it only looked.) A
     /// read-only transaction in a block that is to be serializable reads at one snapshot, which is a point
     /// in the serial order.
     pub(super) fn isolate(&mut self, only_looks: bool) {

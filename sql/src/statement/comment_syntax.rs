@@ -8,7 +8,7 @@ use super::routine_syntax::signature;
 use super::tokens::Tokens;
 
 /// Objects of PostgreSQL that cannot be created here, or that have no comments here.
-const MISSING: [&str; 19] = [
+const MISSING: [&str; 18] = [
     "access",
     "aggregate",
     "cast",
@@ -19,7 +19,6 @@ const MISSING: [&str; 19] = [
     "foreign",
     "language",
     "large",
-    "materialized",
     "operator",
     "policy",
     "publication",
@@ -42,6 +41,7 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
     let kind = match word.as_str() {
         "table" => Commented::Table,
         "view" => Commented::View,
+        "materialized" => Commented::MaterializedView,
         "index" => Commented::Index,
         "sequence" => Commented::Sequence,
         "type" | "domain" => Commented::Type,
@@ -56,6 +56,9 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
         _ => return tokens.error(),
     };
     tokens.next();
+    if matches!(kind, Commented::MaterializedView) {
+        tokens.expect("view")?;
+    }
     let (on, name) = match kind {
         Commented::Column(_) => column(&mut tokens)?,
         Commented::Constraint(_) => {

@@ -79,8 +79,7 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
 
 /// The error for a statement of PostgreSQL that is missing here, or for something that is not a statement.
 fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
-    const MISSING: [&str; 8] =
-        ["cluster", "comment", "import", "load", "merge", "reassign", "refresh", "security"];
+    const MISSING: [&str; 7] = ["cluster", "comment", "import", "load", "merge", "reassign", "security"];
     if MISSING.contains(&first) {
         return unsupported(format!("{} is not supported yet", first.to_ascii_uppercase()));
     }
@@ -652,7 +651,7 @@ fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
 }
 
 /// The first words of the statements that EXPLAIN accepts.
-const EXPLAINED: [&str; 12] = [
+const EXPLAINED: [&str; 13] = [
     "select", "values", "table", "with", "insert", "update", "delete", "merge", "execute", "declare",
-    "create", "call",
+    "create", "refresh", "call",
 ];

@@ -60,7 +60,6 @@ const OBJECTS: &[&str] = &[
     "foreign table",
     "language",
     "large object",
-    "materialized view",
     "operator class",
     "operator family",
     "operator",

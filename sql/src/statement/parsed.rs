@@ -115,6 +115,9 @@ pub(crate) enum Statement {
     CreateTableLike(Box<CreateTableLike>),
     CreateView(Box<CreateView>),
     DropView(DropView),
+    /// Actions of ALTER TABLE on a materialized view.
+    AlterMaterialized(Box<sqlparser::ast::AlterTable>),
+    Refresh(Refresh),
     /// DO: a block without a name.
     Do(Box<CreateRoutine>),
     CreateRoutine(Box<CreateRoutine>),
@@ -296,6 +299,25 @@ pub(crate) struct CreateTableAs {
     pub(crate) is_into: bool,
     pub(crate) is_temporary: bool,
     pub(crate) on_commit: OnCommit,
+    /// Set for CREATE MATERIALIZED VIEW.
+    pub(crate) materialized: Option<Materialized>,
+}
+
+/// What only CREATE MATERIALIZED VIEW says.
+#[derive(Clone, Debug)]
+pub(crate) struct Materialized {
+    /// WITH.
+    pub(crate) parameters: Vec<(String, String)>,
+}
+
+/// REFRESH MATERIALIZED VIEW.
+#[derive(Clone, Debug)]
+pub(crate) struct Refresh {
+    pub(crate) name: QualifiedName,
+    /// CONCURRENTLY.
+    pub(crate) is_concurrent: bool,
+    /// Not WITH NO DATA.
+    pub(crate) is_filled: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -318,6 +340,7 @@ pub(crate) struct DropView {
     pub(crate) names: Vec<QualifiedName>,
     pub(crate) if_exists: bool,
     pub(crate) cascades: bool,
+    pub(crate) is_materialized: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -402,12 +425,24 @@ pub(crate) enum MovedTo {
 pub(crate) enum Moved<A> {
     Table,
     View,
+    MaterializedView,
     Sequence,
     Routine {
         /// `None` means ROUTINE.
         kind: Option<RoutineKind>,
         arguments: Option<A>,
     },
+}
+
+impl<A> Moved<A> {
+    /// The kind in messages, if it is a view of some kind. ALTER TABLE takes tables and views.
+    pub(crate) fn view_word(&self) -> Option<&'static str> {
+        match self {
+            Moved::View => Some("view"),
+            Moved::MaterializedView => Some("materialized view"),
+            Moved::Table | Moved::Sequence | Moved::Routine { .. } => None,
+        }
+    }
 }
 
 /// A parameter, as written. Its type is looked up when it is compiled.
@@ -489,6 +524,7 @@ pub(crate) struct Comment {
 pub(crate) enum Commented<A> {
     Table,
     View,
+    MaterializedView,
     Index,
     Sequence,
     Type,

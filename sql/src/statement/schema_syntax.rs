@@ -113,7 +113,12 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
 
 fn moved(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "alter")?;
-    let relations = [("table", Moved::Table), ("view", Moved::View), ("sequence", Moved::Sequence)];
+    let relations = [
+        ("table", Moved::Table),
+        ("view", Moved::View),
+        ("materialized", Moved::MaterializedView),
+        ("sequence", Moved::Sequence),
+    ];
     let routines = [
         ("function", Some(RoutineKind::Function)),
         ("procedure", Some(RoutineKind::Procedure)),
@@ -126,6 +131,9 @@ fn moved(sql: &str) -> Result<Option<Statement>> {
         return Ok(None);
     }
     tokens.next();
+    if relation == Some(Moved::MaterializedView) {
+        tokens.expect("view")?;
+    }
     let if_exists = relation.is_some() && tokens.peek().is_word("if") && tokens.if_exists()?;
     if relation == Some(Moved::Table) {
         tokens.accept("only");

@@ -48,6 +48,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
         is_into: false,
         is_temporary,
         on_commit,
+        materialized: None,
     }))))
 }
 
@@ -71,7 +72,7 @@ fn on_commit(tokens: &mut Tokens<'_>) -> Option<OnCommit> {
 }
 
 /// `(a, b)`, which is optional. `None` if it is not a list of names.
-fn column_names(tokens: &mut Tokens<'_>) -> Option<Vec<String>> {
+pub(super) fn column_names(tokens: &mut Tokens<'_>) -> Option<Vec<String>> {
     let mut columns = Vec::new();
     if !tokens.accept_symbol("(") {
         return Some(columns);
@@ -88,7 +89,7 @@ fn column_names(tokens: &mut Tokens<'_>) -> Option<Vec<String>> {
 }
 
 /// The query without a final `WITH [NO] DATA`, and whether its rows are wanted.
-fn without_data_clause(query: &str) -> Result<(String, bool)> {
+pub(super) fn without_data_clause(query: &str) -> Result<(String, bool)> {
     let tokens = Tokens::new(query)?.tokens;
     let ends_with = |words: &[&str]| {
         let at = tokens.len().checked_sub(words.len() + 1)?;
@@ -133,6 +134,7 @@ pub(super) fn into(sql: &str) -> Result<Statement> {
         is_into: true,
         is_temporary,
         on_commit: OnCommit::PreserveRows,
+        materialized: None,
     })))
 }
 

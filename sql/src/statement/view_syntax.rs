@@ -89,5 +89,5 @@ pub(crate) fn drop_view(sql: &str) -> Result<Option<Statement>> {
     }
     let cascades = tokens.drop_behavior();
     tokens.end()?;
-    Ok(Some(Statement::DropView(DropView { names, if_exists, cascades })))
+    Ok(Some(Statement::DropView(DropView { names, if_exists, cascades, is_materialized: false })))
 }

@@ -9,7 +9,6 @@ use super::query::words_position;
 /// tell; and what can be written instead.
 const WAYS: &[(&str, &str, &str)] = &[
     ("ALTER DEFAULT PRIVILEGES", "", "Grant rights on objects when they are created."),
-    ("ALTER MATERIALIZED VIEW", "", MATERIALIZED),
     ("ALTER POLICY", "", ROWS),
     ("ALTER TABLE ... DISABLE ROW", "", "It is not needed: leave the statement out."),
     ("ALTER TABLE ... ENABLE ROW", "", ROWS),
@@ -21,7 +20,6 @@ const WAYS: &[(&str, &str, &str)] = &[
     ("CREATE COLLATION", "", "Texts are compared byte by byte, as with COLLATE \"C\"."),
     ("CREATE FOREIGN TABLE", "", "Use a table, and fill it with COPY."),
     ("CREATE LANGUAGE", "", "Functions can be written in SQL and in PL/pgSQL."),
-    ("CREATE MATERIALIZED VIEW", "", MATERIALIZED),
     ("CREATE OPERATOR", "", "Call the function itself."),
     ("CREATE POLICY", "", ROWS),
     ("CREATE PUBLICATION", "", "Use NOTIFY to tell others of changes."),
@@ -29,14 +27,12 @@ const WAYS: &[(&str, &str, &str)] = &[
     ("CREATE STATISTICS", "", "It is not needed: leave the statement out."),
     ("CREATE TABLESPACE", "", "Tables are kept in memory: leave the statement out."),
     ("DETACH PARTITION", "", PARTITIONS),
-    ("DROP MATERIALIZED VIEW", "", "There are none: use DROP TABLE for a table that takes its place."),
     ("DROP POLICY", "", "There are no policies: leave the statement out."),
     ("DROP RULE", "", "There are no rules: leave the statement out."),
     ("INHERIT", "", INHERITANCE),
     ("LOAD", "", "There are no libraries: leave the statement out."),
     ("MERGE", "", "Use INSERT ... ON CONFLICT, or several statements in a transaction."),
     ("NO INHERIT", "", INHERITANCE),
-    ("REFRESH", "", "Fill the table that takes the place of the view again: TRUNCATE and INSERT."),
     ("SET ACCESS METHOD", "", "There is one access method for tables: leave the action out."),
     ("SET LOGGED", "", "All tables are logged: leave the action out."),
     ("SET STATISTICS", "", "It is not needed: leave the action out."),
@@ -64,7 +60,6 @@ const WAYS: &[(&str, &str, &str)] = &[
 
 const INDEXES: &str = "Use a btree index on columns or on expressions: (data ->> 'name').";
 const INHERITANCE: &str = "Use CREATE TABLE ... (LIKE ...), and a view with UNION ALL.";
-const MATERIALIZED: &str = "Use CREATE TABLE ... AS, and fill the table again when it is to be current.";
 const PARTITIONS: &str = "Use a single table: indexes stay fast however long it is.";
 const ROWS: &str = "Grant rights on views that show only some of the rows.";
 

@@ -57,6 +57,7 @@ impl Statement {
             Statement::CreateTableLike(create) => create.clauses.iter().map(of_like).collect(),
             Statement::CreateView(create) => vec![relation(&create.name)],
             Statement::DropView(drop) => relations(&drop.names),
+            Statement::Refresh(refresh) => vec![relation(&refresh.name)],
             Statement::CreateRoutine(create) => vec![other(&create.name)],
             Statement::DropRoutine(drop) => drop.names.iter().map(|(name, _)| other(name)).collect(),
             Statement::Move(change) => vec![of_moved(&change.moved, &change.name)],

@@ -121,6 +121,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_stat_ssl" => views::encryptions,
         "pg_tables" => views::tables,
         "pg_views" => views::views,
+        "pg_matviews" => views::materialized,
         "pg_available_extensions" => extensions::available_extensions,
         "pg_available_extension_versions" => extensions::available_versions,
         "pg_timezone_names" => cluster::time_zones,

@@ -20,6 +20,8 @@ pub(super) struct Class {
 pub(super) enum ClassKind {
     /// The index of its definition.
     Table(usize),
+    /// A materialized view: the index of its definition.
+    Materialized(usize),
     /// The index of its definition.
     View(usize),
     /// The index of its table's definition.
@@ -106,7 +108,11 @@ pub(super) fn all(
         let table = table.id().0;
         let schema = schema_oid(&definition.name.schema);
         let name = definition.name.name.clone();
-        let kind = if definition.view.is_some() { ClassKind::View(at) } else { ClassKind::Table(at) };
+        let kind = match (&definition.view, &definition.materialized) {
+            (Some(_), _) => ClassKind::View(at),
+            (None, Some(_)) => ClassKind::Materialized(at),
+            (None, None) => ClassKind::Table(at),
+        };
         classes.push(Class { oid: table, schema, name, kind });
         for index in indexes_of(table, definition) {
             let (oid, name) = (index.oid, index.name.clone());
@@ -129,6 +135,7 @@ impl Class {
     pub(super) fn letter(&self) -> &'static str {
         match &self.kind {
             ClassKind::Table(_) => "r",
+            ClassKind::Materialized(_) => "m",
             ClassKind::View(_) => "v",
             ClassKind::Index(..) => "i",
             ClassKind::Sequence => "S",
@@ -139,7 +146,7 @@ impl Class {
     /// `pg_class.relam`
     pub(super) fn access_method(&self) -> u32 {
         match &self.kind {
-            ClassKind::Table(_) => object_id::HEAP,
+            ClassKind::Table(_) | ClassKind::Materialized(_) => object_id::HEAP,
             ClassKind::Index(_, index) => method_oid(index.kind),
             ClassKind::Sequence | ClassKind::View(_) => 0,
             ClassKind::System(relation) => {

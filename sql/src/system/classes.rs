@@ -43,7 +43,7 @@ fn columns_of<'a>(class: &'a Class, system: &'a System) -> Vec<Column<'a>> {
         definition: Some(column),
     };
     match &class.kind {
-        ClassKind::Table(at) | ClassKind::View(at) => {
+        ClassKind::Table(at) | ClassKind::Materialized(at) | ClassKind::View(at) => {
             system.definitions[*at].visible_columns().iter().map(of_table).collect()
         }
         ClassKind::Index(at, index) => {
@@ -90,7 +90,7 @@ fn is_temporary(class: &Class, system: &System) -> bool {
 
 fn class_row(system: &System, class: &Class) -> NamedRow {
     let (row_count, has_index, has_triggers) = match &class.kind {
-        ClassKind::Table(at) => {
+        ClassKind::Table(at) | ClassKind::Materialized(at) => {
             let definition = &system.definitions[*at];
             let has_keys = !definition.foreign_keys.is_empty()
                 || !definition.referenced_by.is_empty()
@@ -109,10 +109,14 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         ClassKind::Table(at) => system.definitions[*at].checks.len(),
         _ => 0,
     };
+    let is_populated = match &class.kind {
+        ClassKind::Materialized(at) => !system.definitions[*at].is_unpopulated(),
+        _ => true,
+    };
     let is_stored = class.letter() != "v";
     let is_system = matches!(class.kind, ClassKind::System(_));
     let identity = match class.letter() {
-        "r" if !is_system => "d",
+        "r" | "m" if !is_system => "d",
         _ => "n",
     };
     vec![
@@ -128,9 +132,9 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         ("relkind", text(class.letter())),
         ("relnatts", int2(columns_of(class, system).len() + dropped_of(class, system).len())),
         ("relchecks", int2(checks)),
-        ("relhasrules", truth(class.letter() == "v")),
+        ("relhasrules", truth(matches!(class.letter(), "v" | "m"))),
         ("relhastriggers", truth(has_triggers)),
-        ("relispopulated", truth(true)),
+        ("relispopulated", truth(is_populated)),
         ("relreplident", text(identity)),
         ("relacl", list(system, class)),
     ]
@@ -139,9 +143,10 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
 /// The object that holds a relation's owner and rights. For an index this is its table.
 fn object_of(system: &System, class: &Class) -> Option<(u32, ObjectKind)> {
     match &class.kind {
-        ClassKind::Table(at) | ClassKind::View(at) | ClassKind::Index(at, _) => {
-            Some((system.facts.tables[*at].id().0, ObjectKind::Relation))
-        }
+        ClassKind::Table(at)
+        | ClassKind::Materialized(at)
+        | ClassKind::View(at)
+        | ClassKind::Index(at, _) => Some((system.facts.tables[*at].id().0, ObjectKind::Relation)),
         ClassKind::Sequence => Some((object_id::sequence_of(class.oid), ObjectKind::Sequence)),
         ClassKind::System(_) => None,
     }

@@ -281,7 +281,7 @@ fn domain_dependencies(system: &System) -> Vec<NamedRow> {
 fn code_dependencies(system: &System) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     for (view, definition) in system.tables() {
-        let Some(query) = definition.view() else { continue };
+        let Some(query) = definition.source() else { continue };
         let rule = (PG_REWRITE, object_id::of_part(view, Part::Rule, RETURN_RULE), 0);
         rows.push(dependency(rule, (PG_CLASS, view, 0), "i"));
         for table in &query.tables {
@@ -321,7 +321,7 @@ const RETURN_RULE: &str = "_RETURN";
 /// `pg_rewrite`: the rules of views.
 pub(super) fn rules(system: &System) -> Vec<NamedRow> {
     let row = |(view, definition): (u32, &Arc<TableDefinition>)| {
-        let query = definition.view()?;
+        let query = definition.source()?;
         Some(vec![
             ("oid", oid(object_id::of_part(view, Part::Rule, RETURN_RULE))),
             ("rulename", text(RETURN_RULE)),

@@ -145,7 +145,9 @@ impl System {
             form => form.is_some(),
         };
         match self.class(oid).map(|class| &class.kind) {
-            Some(ClassKind::View(at)) => or_null(self.view_text(*at, is_pretty), text),
+            Some(ClassKind::View(at) | ClassKind::Materialized(at)) => {
+                or_null(self.view_text(*at, is_pretty), text)
+            }
             _ => Value::Null,
         }
     }

@@ -216,7 +216,7 @@ fn views(system: &System) -> Vec<Entry> {
 
 /// The first columns of `view_table_usage` and `view_column_usage`.
 fn usage_row(system: &System, view: &Class, table: u32) -> Option<NamedRow> {
-    let table = system.class(table)?;
+    let table = system.class(table).filter(|class| class.letter() != "m")?;
     Some(vec![
         ("view_catalog", text(&system.facts.database)),
         ("view_schema", text(system.schema_name(view.schema))),
@@ -268,7 +268,7 @@ fn columns(system: &System) -> Vec<Entry> {
                 }
             }
             ClassKind::System(relation) => rows.extend(system_columns(system, class, relation)),
-            ClassKind::Index(..) | ClassKind::Sequence => {}
+            ClassKind::Index(..) | ClassKind::Sequence | ClassKind::Materialized(_) => {}
         }
     }
     rows

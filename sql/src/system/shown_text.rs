@@ -113,7 +113,7 @@ impl System {
 
     /// `pg_get_viewdef`
     pub(super) fn view_text(&self, at: usize, is_pretty: bool) -> Option<String> {
-        let view = self.definitions[at].view()?;
+        let view = self.definitions[at].source()?;
         let kept = if is_pretty { &view.pretty } else { &view.query };
         let shown = with_stack_for(kept, || {
             respelled_query(kept, &|of, schema, name| self.reader_name(of, schema, name))

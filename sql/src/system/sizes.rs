@@ -126,7 +126,7 @@ impl System {
     pub(super) fn size_of(&self, size: Size, number: u32) -> Value {
         let Some(class) = self.class(number) else { return Value::Null };
         let bytes = match &class.kind {
-            ClassKind::Table(at) => {
+            ClassKind::Table(at) | ClassKind::Materialized(at) => {
                 let (own, indexes) = self.facts.tables[*at].estimated_bytes();
                 let indexes: u64 = indexes.iter().sum();
                 match size {

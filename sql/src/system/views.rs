@@ -51,6 +51,24 @@ pub(super) fn views(system: &System) -> Vec<NamedRow> {
     rows
 }
 
+/// `pg_matviews`
+pub(super) fn materialized(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for class in &system.classes {
+        let ClassKind::Materialized(at) = class.kind else { continue };
+        let definition = &system.definitions[at];
+        rows.push(vec![
+            ("schemaname", text(system.schema_name(class.schema))),
+            ("matviewname", text(&class.name)),
+            ("matviewowner", text(system.owner_name(class))),
+            ("hasindexes", truth(!definition.indexes.is_empty())),
+            ("ispopulated", truth(!definition.is_unpopulated())),
+            ("definition", or_null(system.view_text(at, false), text)),
+        ]);
+    }
+    rows
+}
+
 /// `pg_indexes`
 pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
     let mut rows = Vec::new();

@@ -6,6 +6,7 @@ mod databases;
 mod domains;
 mod enum_types;
 mod harness;
+mod materialized_views;
 mod roles;
 mod schemas;
 mod temporary_relations;

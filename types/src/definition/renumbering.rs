@@ -91,7 +91,7 @@ impl<D: FnMut() -> u32> Renumbering<D> {
         for trigger in &mut definition.triggers {
             trigger.referenced = trigger.referenced.map(|table| self.table(table));
         }
-        if let Some(view) = &mut definition.view {
+        if let Some(view) = definition.source_mut() {
             self.view(view);
         }
         definition

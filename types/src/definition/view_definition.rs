@@ -2,6 +2,8 @@
 //!
 //! A view is a table that keeps no rows: its name, its number, its columns and the locks on them are those of
 //! a [`TableDefinition`](super::TableDefinition), whose [`ViewDefinition`] gives the source of its rows.
+//!
+//! A materialized view is a table that also knows such a source, from which REFRESH computes its rows again.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +32,15 @@ pub struct ViewDefinition {
     /// The relation that a change of the view changes; `None` if it cannot be changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<ViewBase>,
+}
+
+/// What CREATE MATERIALIZED VIEW gives besides the columns. The rows are those of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MaterializedView {
+    /// What its rows are computed from. It has no base.
+    pub query: ViewDefinition,
+    /// Whether they have been computed; until then it cannot be read.
+    pub is_populated: bool,
 }
 
 /// The relation whose rows a view shows one by one.

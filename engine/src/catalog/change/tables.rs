@@ -29,9 +29,9 @@ impl<T: ObjectAccess> Applying<'_, T> {
         Ok(())
     }
 
-    /// Locks what a view uses, so that it stays until the view is there.
+    /// Locks what a view or a materialized view uses, so that it stays until the view is there.
     fn lock_used(&mut self, definition: &TableDefinition) -> Flow<()> {
-        let Some(view) = definition.view() else { return Ok(()) };
+        let Some(view) = definition.source() else { return Ok(()) };
         for used in &view.tables {
             let used = self.overlay.table_by_id(*used).ok_or_else(stale)?;
             self.transaction.lock_table(&used, TableLock::RowShare, Waiting::InQueue)?;
@@ -78,7 +78,7 @@ impl<T: ObjectAccess> Applying<'_, T> {
 
     /// Whether a view that this transaction sees uses the table.
     fn is_viewed(&self, id: TableId) -> bool {
-        self.overlay.any_table(|table| table.definition().view().is_some_and(|view| view.uses_table(id)))
+        self.overlay.any_table(|table| table.definition().source().is_some_and(|view| view.uses_table(id)))
     }
 
     pub(super) fn truncate(&mut self, id: TableId) -> Flow<()> {

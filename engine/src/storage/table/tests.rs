@@ -27,6 +27,7 @@ pub(crate) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
         view: None,
+        materialized: None,
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),

@@ -61,6 +61,7 @@ pub(super) fn create(shared: &World, indexes: Vec<IndexDefinition>) -> Arc<Table
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
         view: None,
+        materialized: None,
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),

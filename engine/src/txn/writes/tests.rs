@@ -83,6 +83,7 @@ fn create_table(shared: &World, name: &str, index: IndexKind) -> Arc<Table> {
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
         view: None,
+        materialized: None,
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),
