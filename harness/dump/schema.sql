@@ -181,3 +181,14 @@ CREATE TABLE of_domains (
     code sales.code
 );
 INSERT INTO of_domains VALUES (1, 2, 4, 'ab'), (2, DEFAULT, NULL, DEFAULT);
+
+-- Materialized views, one of them on another, and one without rows.
+CREATE MATERIALIZED VIEW sales.by_customer (customer, orders) AS
+    SELECT c.name, count(o.id) FROM sales.customers c LEFT JOIN sales.orders o ON o.customer = c.id GROUP BY c.name;
+CREATE UNIQUE INDEX by_customer_key ON sales.by_customer (customer);
+CREATE INDEX by_customer_busy ON sales.by_customer (orders DESC) WHERE orders > 1;
+COMMENT ON MATERIALIZED VIEW sales.by_customer IS 'as of the last refresh';
+COMMENT ON COLUMN sales.by_customer.orders IS 'how many';
+CREATE MATERIALIZED VIEW "Busy" AS SELECT customer AS "Who" FROM sales.by_customer WHERE orders > 0;
+CREATE MATERIALIZED VIEW not_yet AS SELECT 1 AS one WITH NO DATA;
+CREATE VIEW on_materialized AS SELECT "Who" FROM "Busy";

@@ -6,6 +6,8 @@
 //! * Without CONCURRENTLY the table is emptied under its strongest lock, and filled as CREATE fills it.
 //! * CONCURRENTLY changes the rows that differ, and others may read the table meanwhile.
 //!
+//! docs/decisions/2026-11-28-materialized-views.md says why.
+//!
 //! Reference: PostgreSQL's ExecRefreshMatView of matview.c, ExecCreateTableAs of createas.c.
 
 use std::sync::Arc;

@@ -70,7 +70,7 @@ impl Keys {
 impl Compiler<'_> {
     /// Emits the loops and, innermost, the body. The code after it runs when all rows have been seen.
     pub(crate) fn loops(&mut self, steps: &[Step], next: Label, body: &mut Body<'_>) -> Result<()> {
-        self.refuse_unpopulated(steps);
+        self.refuse_unpopulated(steps)?;
         self.build_joins(steps)?;
         self.nest(steps, next, body)
     }

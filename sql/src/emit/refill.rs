@@ -12,7 +12,9 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{ErrorField, Expr, Instruction, Report};
+use hyades_engine::procedure::ir::{
+    Direction, ErrorField, Expr, Instruction, Report, ScanBound, ScanRange, Sight,
+};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::TableDefinition;
 use hyades_types::environment::Severity;
@@ -101,25 +103,33 @@ impl Compiler<'_> {
         Ok(inserted.run)
     }
 
-    /// Fails with 55000 where a materialized view is read that has no rows yet.
-    pub(super) fn refuse_unpopulated(&mut self, steps: &[Step]) {
-        let mut name = None;
+    /// Fails with 55000 where a materialized view is read that has no rows yet. It is opened first: a refresh
+    /// in progress is waited for, and once it has rows, this code is out of date.
+    pub(super) fn refuse_unpopulated(&mut self, steps: &[Step]) -> Result<()> {
+        let mut unpopulated = None;
         for_each_level(steps, &mut |level| {
+            // What fills the columns of a new index reads the newest rows, of which there are none.
             if let Source::Table { table, .. } = &level.source
+                && level.intent.sight != Sight::Newest
                 && table.definition().is_unpopulated()
             {
-                name = name.take().or_else(|| Some(table.definition().name.name.clone()));
+                unpopulated = unpopulated.take().or_else(|| Some((Arc::clone(table), level.intent)));
             }
         });
-        let Some(name) = name else { return };
+        let Some((view, intent)) = unpopulated else { return Ok(()) };
+        let (cursor, table) = (self.code.new_cursor()?, self.code.table(&view)?);
+        let range = ScanRange { index: None, lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
+        self.code.push(Instruction::OpenScan { cursor, table, range, direction: Direction::Forward, intent });
         let text = |text: String| Expr::Const(Value::text(text));
         let hint = text("Use the REFRESH MATERIALIZED VIEW command.".to_owned());
+        let name = view.definition().name.name.clone();
         self.code.push(Instruction::Report(Box::new(Report {
             severity: Severity::Exception,
             state: text("55000".to_owned()),
             message: text(format!("materialized view \"{name}\" has not been populated")),
             fields: vec![(ErrorField::Hint, hint)],
         })));
+        Ok(())
     }
 
     /// Fails with 21000 if rows without NULL are the same.

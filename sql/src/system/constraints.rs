@@ -12,7 +12,7 @@ use hyades_types::value::Value;
 use super::class::{Index, indexes_of};
 use super::classes::has_default;
 use super::extensions;
-use super::object_id::{self, PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, PG_REWRITE, PG_TYPE, Part};
+use super::object_id::{self, PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, PG_NAMESPACE, PG_REWRITE, PG_TYPE, Part};
 use super::row::{NamedRow, column_numbers, int4, oid, text, truth};
 use super::snapshot::System;
 use crate::statement::kept_names::{full_name, names_type};
@@ -284,6 +284,11 @@ fn code_dependencies(system: &System) -> Vec<NamedRow> {
         let Some(query) = definition.source() else { continue };
         let rule = (PG_REWRITE, object_id::of_part(view, Part::Rule, RETURN_RULE), 0);
         rows.push(dependency(rule, (PG_CLASS, view, 0), "i"));
+        if definition.materialized.is_some() {
+            // By this row pg_dump finds the order in which they are refreshed.
+            let schema = system.schema_oid(&definition.name.schema);
+            rows.push(dependency((PG_CLASS, view, 0), (PG_NAMESPACE, schema, 0), "n"));
+        }
         for table in &query.tables {
             let mut columns = query.columns.iter().filter(|(of, _)| of == table).peekable();
             if columns.peek().is_none() {

@@ -19,6 +19,8 @@ select * from t where a in (select p from n);
 select * from t join n on a = p;
 create materialized view nn as select * from n with no data;
 create materialized view failing as select * from n;
+create unique index on nn (p) where c > 1;
+create index on nn ((p + c));
 insert into t select p + 100, 'n', 0 from n;
 refresh materialized view nn;
 refresh materialized view n;

@@ -60,4 +60,20 @@ b: select count(*) from m;
 a: commit;
 b: refresh materialized view m with no data;
 a: select count(*) from m;
-z: drop table t cascade;
+a: refresh materialized view m;
+a: select count(*) from m;
+b: select count(*) from m;
+
+-- A reader waits for the first rows.
+a: create materialized view late as select id from t with no data;
+b: prepare q as select count(*) from late;
+b: execute q;
+a: begin;
+a: refresh materialized view late;
+b: execute q;
+a: commit;
+b: execute q;
+a: refresh materialized view late with no data;
+b: execute q;
+z: drop materialized view late, m;
+z: drop table t;
