@@ -1,7 +1,8 @@
 //! EXPLAIN: the chosen access in PostgreSQL's words, without invented costs. With ANALYZE also what was
-//! counted during execution (`counted`).
+//! counted during execution (`counted`). The formats other than text are those of one value (`formats`).
 
 pub(crate) mod counted;
+mod formats;
 
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use serde_json::json;
 use counted::{Actual, NodeCounts};
 
 use crate::bind::scope::{RelationKind, Scope};
+use crate::statement::ExplainFormat;
 
 /// One node of a plan.
 #[derive(Clone, Debug, Default)]
@@ -71,9 +73,15 @@ impl PlanNode {
     }
 
     /// The whole description, one text for each row of the result.
-    pub(crate) fn texts(&self, is_json: bool, times: Option<Times>) -> Vec<String> {
-        if is_json {
-            return vec![self.json_text(times)];
+    pub(crate) fn texts(&self, format: ExplainFormat, times: Option<Times>) -> Vec<String> {
+        let whole = || self.described(times);
+        match format {
+            ExplainFormat::Text => {}
+            ExplainFormat::Json => {
+                return vec![serde_json::to_string_pretty(&json!([whole()])).unwrap_or_default()];
+            }
+            ExplainFormat::Xml => return vec![formats::xml(&whole())],
+            ExplainFormat::Yaml => return vec![formats::yaml(&whole())],
         }
         let mut lines = self.lines();
         if let Some(Times { planning, execution }) = times {
@@ -137,14 +145,14 @@ impl PlanNode {
         serde_json::Value::Object(object)
     }
 
-    /// The JSON format, as one value.
-    fn json_text(&self, times: Option<Times>) -> String {
+    /// The plan and the times, as one value.
+    fn described(&self, times: Option<Times>) -> serde_json::Value {
         let mut described = json!({ "Plan": self.to_json() });
         if let Some(Times { planning, execution }) = times {
             described["Planning Time"] = json!(planning.as_secs_f64() * 1e3);
             described["Execution Time"] = json!(execution.as_secs_f64() * 1e3);
         }
-        serde_json::to_string_pretty(&json!([described])).unwrap_or_default()
+        described
     }
 }
 

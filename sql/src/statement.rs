@@ -81,11 +81,12 @@ pub(crate) use parsed::{
     CopyOptions, CopySource, CopyStatement, CreateExtension, CreateIndex, CreateRoutine, CreateSchema,
     CreateSequence, CreateTableAs, CreateTableLike, CreateTrigger, CreateType, CreateView, DatabaseCommand,
     DatabaseOptions, DeclareCursor, DomainAction, DropIndex, DropRoutine, DropSchema, DropSequence, DropType,
-    DropView, ExplainOptions, ExtensionCommand, FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey,
-    IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained, Materialized, Move,
-    Moved, MovedTo, OnCommit, Overriding, Owned, QualifiedName, Refresh, RenameIndex, RoleName, RoleOption,
-    SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TriggerAction,
-    TriggerCommand, TypeAction, WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns, WrittenType,
+    DropView, ExplainFormat, ExplainOptions, ExtensionCommand, FetchCursor, ForceQuote, Granted, GrantedOn,
+    IndexKey, IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained,
+    Materialized, Move, Moved, MovedTo, OnCommit, Overriding, Owned, QualifiedName, Refresh, RenameIndex,
+    RoleName, RoleOption, SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement,
+    TriggerAction, TriggerCommand, TypeAction, WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns,
+    WrittenType,
 };
 
 use lexer::TokenKind;

@@ -69,6 +69,9 @@ pub struct ColumnDefinition {
     pub generation: Option<Generation>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub collation: Collation,
+    /// As many brackets as the type was declared with, if there are more than one. They mean nothing.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub dimensions: u8,
 }
 
 /// The collation that a column is declared with. All of them order by bytes; clients compare what was
@@ -93,6 +96,7 @@ impl ColumnDefinition {
             default: None,
             identity: None,
             generation: None,
+            dimensions: 0,
             collation: Collation::Default,
         }
     }

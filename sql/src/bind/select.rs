@@ -66,6 +66,7 @@ impl Binder<'_> {
         self.set_calls = set_calls;
         let order = self.order(query, &outputs)?;
         let distinct = self.distinct_clause(select, &outputs)?;
+        let order = if order.is_empty() { distinct.own_order() } else { order };
         let set_calls = self.set_calls.take().filter(|calls| !calls.is_empty());
         let windowing = match self.windows.take() {
             Some(calls) => self.windowing(calls)?,

@@ -292,6 +292,23 @@ pub(crate) enum BoundDistinct {
     On(Vec<(OrderTarget, SqlType)>),
 }
 
+impl BoundDistinct {
+    /// The order in which DISTINCT ON finds its rows where the query asks for none: that of its keys, as in
+    /// PostgreSQL, so that clients see the same rows in the same order.
+    pub(super) fn own_order(&self) -> Vec<OrderKey> {
+        let BoundDistinct::On(targets) = self else { return Vec::new() };
+        let key = |(target, sql_type): &(OrderTarget, SqlType)| OrderKey {
+            target: target.clone(),
+            sql_type: *sql_type,
+            is_descending: false,
+            nulls_first: false,
+            place: Place::Unknown,
+            column_places: (0, 0),
+        };
+        targets.iter().map(key).collect()
+    }
+}
+
 /// What a subquery does with its rows.
 #[derive(Clone, Debug)]
 pub(crate) enum SubqueryKind {

@@ -156,6 +156,15 @@ pub(crate) fn resolve(data_type: &DataType, types: &dyn NamedTypes) -> Result<Sq
     })
 }
 
+/// How many pairs of brackets follow the type, if there are more than one.
+pub(crate) fn dimensions(data_type: &DataType) -> u8 {
+    let (mut rest, mut count) = (data_type, 0_u8);
+    while let DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) = rest {
+        (rest, count) = (element, count.saturating_add(1));
+    }
+    if count > 1 { count } else { 0 }
+}
+
 /// The type of a column: some types of the catalog are only for expressions.
 pub(crate) fn declared_column(data_type: &DataType, types: &dyn NamedTypes) -> Result<Declared> {
     let declared = declared(data_type, types)?;

@@ -15,8 +15,8 @@ use crate::copy::copy_plan::{CopyInPlan, CopyOutPlan, CopyPlan, described};
 use crate::ddl::command::{CatalogStatement, SchemaCommand};
 use crate::emit::run_plan::RunPlan;
 use crate::statement::{
-    DeclareCursor, ExplainOptions, FetchCursor, IsolationModes, ListenStatement, Maintained, QualifiedName,
-    SetValue, SettingScope,
+    DeclareCursor, ExplainFormat, ExplainOptions, FetchCursor, IsolationModes, ListenStatement, Maintained,
+    QualifiedName, SetValue, SettingScope,
 };
 
 /// A compiled statement.
@@ -90,7 +90,7 @@ pub(crate) enum Action {
         /// Whether its arguments draw from sequences.
         draws: bool,
         is_verbose: bool,
-        is_json: bool,
+        format: ExplainFormat,
     },
     /// EXPLAIN of EXECUTE.
     ExplainExecute {

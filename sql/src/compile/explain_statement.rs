@@ -69,13 +69,13 @@ fn unexplained(body: &str) -> Error {
 
 /// The action that EXPLAIN runs instead of this one.
 fn explained_action(action: Action, options: ExplainOptions, planning: Duration) -> Result<Action> {
-    let ExplainOptions { is_analyze, is_verbose, is_json, .. } = options;
+    let ExplainOptions { is_analyze, is_verbose, format, .. } = options;
     let mut rights = Vec::new();
     action.for_each_right(&mut |needed| {
         rights.push(needed.clone());
         Ok(())
     })?;
-    let described = |node: PlanNode| Action::Explain(node.texts(is_json, None), rights);
+    let described = |node: PlanNode| Action::Explain(node.texts(format, None), rights);
     let analysis = is_analyze.then_some(Analysis { options, planning });
     Ok(match action {
         Action::Schema(SchemaCommand::Refresh(_)) => {
@@ -99,7 +99,7 @@ fn explained_action(action: Action, options: ExplainOptions, planning: Duration)
         Action::Run(run) => described(node_of(*run, is_verbose)),
         Action::Call(call) => {
             let draws = call.arguments.iter().any(|argument| argument.looks_at().sequences);
-            Action::ExplainCall { routine: call.routine, draws, is_verbose, is_json }
+            Action::ExplainCall { routine: call.routine, draws, is_verbose, format }
         }
         other => other,
     })

@@ -28,7 +28,7 @@ use super::views::wrong_kind;
 use super::wanted::WantedSequence;
 use crate::answer::Output;
 use crate::emit::{Compiler, unsupported};
-use crate::statement::names::{cut_name, quoted};
+use crate::statement::names::{cut_name, fold, quoted};
 use crate::statement::sequence_syntax::identity_options;
 use crate::statement::{AlterSequence, CreateSequence, DropSequence, QualifiedName, SequenceOptions, query};
 use crate::viewpoint::Viewpoint;
@@ -39,7 +39,8 @@ pub(crate) fn serial_type(data_type: &DataType) -> Option<SqlType> {
     if !modifiers.is_empty() {
         return None;
     }
-    match name.to_string().to_ascii_lowercase().as_str() {
+    let [ast::ObjectNamePart::Identifier(name)] = name.0.as_slice() else { return None };
+    match fold(name).as_str() {
         "smallserial" | "serial2" => Some(SqlType::SmallInt),
         "serial" | "serial4" => Some(SqlType::Integer),
         "bigserial" | "serial8" => Some(SqlType::BigInt),

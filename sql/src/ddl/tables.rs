@@ -261,7 +261,11 @@ impl Compiler<'_> {
             None => types::declared_column(&column.data_type, &self.binder)
                 .map_err(|error| self.binder.place(error, place))?,
         };
-        let mut definition = ColumnDefinition { domain, ..ColumnDefinition::new(name, sql_type) };
+        let mut definition = ColumnDefinition {
+            domain,
+            dimensions: types::dimensions(&column.data_type),
+            ..ColumnDefinition::new(name, sql_type)
+        };
         for option in &column.options {
             let constraint = option.name.as_ref().map(fold);
             match &option.option {

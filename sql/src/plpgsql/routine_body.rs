@@ -402,7 +402,7 @@ impl<'a> Routine<'a> {
 
     fn bind_inner(&mut self, fragment: &'a Fragment) -> Result<Bound> {
         self.begin(fragment)?;
-        let parsed = query::parse_expression(&fragment.text)?;
+        let parsed = query::parse_selected(&fragment.text)?;
         self.with_subqueries(&parsed)
     }
 

@@ -24,6 +24,6 @@ pub(super) fn tell_counts(
         node = node.running(&run.procedure);
     }
     let times = options.has_times.unwrap_or(true).then_some(Times { planning, execution });
-    let mut texts = node.texts(options.is_json, times).into_iter();
+    let mut texts = node.texts(options.format, times).into_iter();
     texts.try_for_each(|text| output.row(&mut [Value::text(text)]))
 }

@@ -17,6 +17,7 @@ use super::{Completion, Notice, Output, Prepared, Session};
 use crate::compile::action::{Action, CallPlan, Plan};
 use crate::evaluation;
 use crate::explain::PlanNode;
+use crate::statement::ExplainFormat;
 
 struct CallSink<'a>(&'a mut dyn Output);
 
@@ -173,7 +174,7 @@ impl Session {
         routine: &Routine,
         draws: bool,
         is_verbose: bool,
-        is_json: bool,
+        format: ExplainFormat,
     ) -> Result<Vec<String>> {
         let is_alone = matches!(self.state, State::Idle | State::Implicit);
         let logging = match self.view.worker.logging_choice(routine, self.view.settings.logging()) {
@@ -189,7 +190,7 @@ impl Session {
         if is_verbose {
             node = node.running(&*self.view.worker.procedure(routine)?);
         }
-        Ok(node.texts(is_json, None))
+        Ok(node.texts(format, None))
     }
 
     /// What is logged of a call besides its arguments.

@@ -153,11 +153,14 @@ impl Session {
                     plan.response = Response::Rows(columns);
                 }
             }
-            // Errors in the body are reported now.
+            // Errors in the body are reported now, but PL/pgSQL may name what does not exist yet.
             Action::Schema(SchemaCommand::CreateRoutine { definition, body_offset, .. })
                 if self.setting("check_function_bodies").as_deref() != Some("off") =>
             {
-                plpgsql::routine_body::compile(definition, &tables, When::Created(*body_offset))?;
+                match plpgsql::routine_body::compile(definition, &tables, When::Created(*body_offset)) {
+                    Err(error) if definition.language == "plpgsql" && is_of_missing(&error) => {}
+                    compiled => drop(compiled?),
+                }
             }
             Action::Block { definition, body_offset } => {
                 let when = When::Anonymous(*body_offset);
@@ -352,4 +355,11 @@ impl Session {
         };
         Cow::Owned(types.iter().map(current).collect())
     }
+}
+
+/// Whether something that a statement names does not exist. PostgreSQL looks at what the statements of a
+/// function in PL/pgSQL name only when they run, so functions can be created in any order.
+fn is_of_missing(error: &Error) -> bool {
+    let states = [sqlstate::UNDEFINED_FUNCTION, sqlstate::UNDEFINED_TABLE, sqlstate::UNDEFINED_COLUMN];
+    states.contains(&error.sqlstate())
 }

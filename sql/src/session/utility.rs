@@ -34,8 +34,8 @@ impl Session {
                 }
                 tag("EXPLAIN")
             }
-            Action::ExplainCall { routine, draws, is_verbose, is_json } => {
-                for line in self.explain_call(routine, *draws, *is_verbose, *is_json)? {
+            Action::ExplainCall { routine, draws, is_verbose, format } => {
+                for line in self.explain_call(routine, *draws, *is_verbose, *format)? {
                     output.row(&mut [Value::text(line)])?;
                 }
                 tag("EXPLAIN")

@@ -14,8 +14,8 @@ use super::cursor_syntax;
 use super::lexer::{Token, TokenKind, character_position, identifier_value, string_value};
 use super::names::quoted;
 use super::parsed::{
-    ExplainOptions, IsolationModes, ListenStatement, Maintained, QualifiedName, SetValue, SettingScope,
-    Statement,
+    ExplainFormat, ExplainOptions, IsolationModes, ListenStatement, Maintained, QualifiedName, SetValue,
+    SettingScope, Statement,
 };
 use super::tokens::Tokens;
 
@@ -608,19 +608,14 @@ fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
             let is_on = !matches!(value.as_str(), "off" | "false" | "0");
             match option.as_str() {
                 "analyze" | "analyse" => options.is_analyze = is_on,
-                "format" => match value.as_str() {
-                    "text" => options.is_json = false,
-                    "json" => options.is_json = true,
-                    "xml" | "yaml" => {
-                        return unsupported(format!("EXPLAIN (FORMAT {value}) is not supported yet"));
-                    }
-                    _ => {
-                        return Err(Error::input(
+                "format" => {
+                    options.format = ExplainFormat::named(&value).ok_or_else(|| {
+                        Error::input(
                             sqlstate::INVALID_PARAMETER_VALUE,
                             format!("unrecognized value for EXPLAIN option \"format\": \"{value}\""),
-                        ));
-                    }
-                },
+                        )
+                    })?;
+                }
                 "verbose" => options.is_verbose = is_on,
                 "summary" => options.has_times = Some(is_on),
                 "costs" | "settings" | "buffers" | "wal" | "timing" => {}

@@ -1,10 +1,11 @@
 //! The result of parsing a statement: a [`Statement`] and its parts. Names and types are not looked up yet.
+//!
+//! Files: `access_commands` (roles and rights), `explain_options`, `extension_commands`, `trigger_commands`.
 
 mod access_commands;
+mod explain_options;
 mod extension_commands;
 mod trigger_commands;
-
-use std::fmt;
 
 use hyades_engine::db::TableLock;
 use hyades_types::cursors::FetchDirection;
@@ -13,6 +14,7 @@ use hyades_types::enumeration::LabelPlace;
 use sqlparser::ast::DataType;
 
 pub(crate) use self::access_commands::{AccessCommand, Granted, GrantedOn, Owned, RoleName, RoleOption};
+pub(crate) use self::explain_options::{ExplainFormat, ExplainOptions};
 pub(crate) use self::extension_commands::{CreateExtension, ExtensionCommand};
 pub(crate) use self::trigger_commands::{CreateTrigger, Referencing, TriggerAction, TriggerCommand};
 use super::deep_text::Written;
@@ -685,28 +687,6 @@ pub(crate) struct RenameIndex {
     pub(crate) index: QualifiedName,
     pub(crate) if_exists: bool,
     pub(crate) name: String,
-}
-
-/// The options of EXPLAIN.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ExplainOptions {
-    /// Whether the statement runs and its work is counted.
-    pub(crate) is_analyze: bool,
-    /// Whether the procedure is printed too.
-    pub(crate) is_verbose: bool,
-    pub(crate) is_json: bool,
-    /// Whether times of planning and execution are shown. If not given, they are with ANALYZE.
-    pub(crate) has_times: Option<bool>,
-}
-
-/// The options as they are written.
-impl fmt::Display for ExplainOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ExplainOptions { is_analyze, is_verbose, is_json, has_times } = self;
-        let format = if *is_json { "json" } else { "text" };
-        write!(f, "analyze {is_analyze}, verbose {is_verbose}, format {format}")?;
-        has_times.map_or(Ok(()), |has_times| write!(f, ", summary {has_times}"))
-    }
 }
 
 /// `CREATE TABLE` with LIKE.

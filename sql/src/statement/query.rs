@@ -6,6 +6,7 @@ use sqlparser::ast::{
     self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, SetExpr, Spanned,
     Visit, VisitMut,
 };
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
@@ -56,7 +57,6 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
 
 /// `TRIM (BOTH FROM x)` without its FROM, which sqlparser accepts only after characters.
 fn without_idle_from(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    use sqlparser::keywords::Keyword;
     let keyword = |token: &Token| match token {
         Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
         _ => None,
@@ -92,6 +92,31 @@ fn selects_into(statement: &ast::Statement) -> bool {
 /// Parses one expression (a column default, an argument).
 pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
     with_parser(sql, |parser| parser.parse_expr())
+}
+
+/// Parses an expression of PL/pgSQL, which is the rest of a SELECT: `count(*) > 0 FROM t WHERE a = b`.
+pub(crate) fn parse_selected(sql: &str) -> Result<Expr> {
+    let mut query = select_of(Expr::Identifier(ast::Ident::new("")))?;
+    with_parser(sql, |parser| {
+        let expression = parser.parse_expr()?;
+        if !parser.parse_keyword(Keyword::FROM) {
+            return Ok(expression);
+        }
+        if let SetExpr::Select(select) = query.body.as_mut() {
+            select.projection = vec![ast::SelectItem::UnnamedExpr(expression)];
+            select.from = parser.parse_comma_separated(Parser::parse_table_and_joins)?;
+            if parser.parse_keyword(Keyword::WHERE) {
+                select.selection = Some(parser.parse_expr()?);
+            }
+        }
+        query.order_by = parser.parse_optional_order_by()?;
+        if parser.parse_keyword(Keyword::LIMIT) {
+            let limit = Some(parser.parse_expr()?);
+            query.limit_clause =
+                Some(ast::LimitClause::LimitOffset { limit, offset: None, limit_by: Vec::new() });
+        }
+        Ok(Expr::Subquery(Box::new(query)))
+    })
 }
 
 /// `CALL name(arguments)`.

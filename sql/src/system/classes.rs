@@ -213,6 +213,7 @@ fn attribute_row(relation: u32, number: u16, column: &Column<'_>) -> NamedRow {
     let data_type = data_type.as_deref();
     let identity = column.definition.and_then(|definition| definition.identity);
     let domain = column.definition.and_then(|definition| definition.domain);
+    let dimensions = column.definition.map_or(0, |definition| i32::from(definition.dimensions));
     vec![
         ("attrelid", oid(relation)),
         ("attname", text(column.name)),
@@ -220,7 +221,7 @@ fn attribute_row(relation: u32, number: u16, column: &Column<'_>) -> NamedRow {
         ("attstattarget", int4(-1)),
         ("attlen", int2(column.sql_type.length_bytes())),
         ("attnum", int2(number)),
-        ("attndims", int4(i32::from(matches!(column.sql_type, SqlType::Array(_))))),
+        ("attndims", int4(dimensions.max(i32::from(matches!(column.sql_type, SqlType::Array(_)))))),
         ("attcacheoff", int4(-1)),
         ("atttypmod", int4(if domain.is_some() { -1 } else { column.sql_type.type_modifier() })),
         ("attbyval", truth(data_type.is_some_and(|data_type| data_type.is_by_value))),

@@ -28,3 +28,12 @@ select coalesce(null::varchar(2), 'abcdef');
 select case when true then 'abcdef' else 'ab'::char(2) end;
 select array['ab'::varchar(2), 'abcdef'];
 select greatest('ab'::varchar(2), 'bcdef');
+
+-- Brackets, and serial types in quotes.
+create table bracketed (a int[], b int[][], c text[3][4][5], d int, e "serial", f "bigserial" not null);
+select attname, attndims, format_type(atttypid, atttypmod), atthasdef from pg_attribute
+where attrelid = 'bracketed'::regclass and attnum > 0 order by attnum;
+alter table bracketed add column g uuid[][];
+select attname, attndims from pg_attribute where attrelid = 'bracketed'::regclass and attnum > 0 order by attnum;
+create table bracketed_wrong (a "Serial");
+drop table bracketed;

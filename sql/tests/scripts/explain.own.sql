@@ -47,3 +47,13 @@ explain select * from accounts where aid in (1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
 explain select * from accounts where aid in (1, 3000000000);
 explain select * from accounts where aid = any('{1,3000000000}'::bigint[]);
 explain select * from accounts where bid in (1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17);
+
+-- formats
+create table formatted (id int primary key, t text);
+explain (format yaml) select * from formatted a join formatted b on a.id = b.id where a.t < '<&>"';
+explain (format xml) select * from formatted a join formatted b on a.id = b.id where a.t < '<&>"';
+explain (format json) select (select count(*) from formatted) from formatted where id = 1;
+explain (format yaml) select (select count(*) from formatted) from formatted where id = 1;
+explain (format xml) select (select count(*) from formatted) from formatted where id = 1;
+explain (format toml) select 1;
+drop table formatted;

@@ -51,5 +51,5 @@ explain (analyze off) select 1;
 explain (summary on) select 1 where false;
 explain analyze create table x (a int);
 explain analyze select 1 / 0;
-explain (analyze, format yaml) select 1;
+explain (analyze, summary off, format yaml) select 1;
 drop table customer, purchase;

@@ -48,3 +48,10 @@ select id from item order by (id using <);
 select id from item order by id using < desc;
 select id from item group by id using <;
 delete from item i using item j where i.id = j.id and i.id > 100;
+
+-- DISTINCT ON sorts by its keys where no order is asked for.
+select distinct on (v) v, w from (values (3, 1), (null, 2), (1, 3), (3, 4)) t(v, w) where w < 4;
+select distinct on (v, w) v, w from (values (3, 1), (null, 2), (1, 3), (3, 4), (3, 1)) t(v, w);
+select distinct on (-v) v from (values (3), (null), (1), (2)) t(v) limit 2;
+select distinct on (lower(s)) lower(s) from (values ('b'), ('A'), ('B'), ('a')) t(s);
+select * from (select distinct on (v) v from (values (3), (1), (2)) t(v)) x union all select 0;

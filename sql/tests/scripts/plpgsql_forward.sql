@@ -1,0 +1,40 @@
+-- Functions that name what does not exist yet, and expressions with the rest of a query.
+create function even(n int) returns boolean language plpgsql as $$ begin if n = 0 then return true; end if; return odd(n - 1); end $$;
+select even(4);
+create function odd(n int) returns boolean language plpgsql as $$ begin if n = 0 then return false; end if; return even(n - 1); end $$;
+select even(4), odd(4), even(7);
+create function counted() returns bigint language plpgsql as $$ declare n bigint; begin
+  if count(*) = 0 from entries where v > 1 then return -1; end if;
+  n := sum(v) from entries where v is not null;
+  return n + max(v) from entries;
+end $$;
+select counted();
+create table entries (v int);
+select counted();
+insert into entries values (1), (5), (7), (null);
+select counted();
+create function first_entries(k int) returns setof int language plpgsql as $$ declare r int; begin
+  r := v from entries where v is not null order by v desc limit 1;
+  return next r;
+  while count(*) < k from entries loop insert into entries values (100); end loop;
+  return next count(*) from entries;
+  perform odd(1) from entries;
+end $$;
+select first_entries(6);
+create function wrong_column() returns int language plpgsql as $$ begin return missing from entries; end $$;
+select wrong_column();
+create procedure later() language plpgsql as $$ begin insert into later_table values (1); call much_later(2); end $$;
+call later();
+create table later_table (a int);
+create procedure much_later(a int) language plpgsql as $$ begin update later_table set a = much_later.a; end $$;
+call later();
+select * from later_table;
+create function fires() returns trigger language plpgsql as $$ begin perform noted(new.a); return new; end $$;
+create trigger t before insert on later_table for each row execute function fires();
+insert into later_table values (5);
+create function noted(a int) returns void language plpgsql as $$ begin null; end $$;
+insert into later_table values (5);
+select * from later_table order by a;
+drop table entries, later_table;
+drop function even, odd, counted, first_entries, wrong_column, fires, noted;
+drop procedure later, much_later;
