@@ -1,6 +1,7 @@
 //! The result of parsing a statement: a [`Statement`] and its parts. Names and types are not looked up yet.
 //!
-//! Files: `access_commands` (roles and rights), `explain_options`, `extension_commands`, `trigger_commands`.
+//! Files:
+//! * `access_commands` (roles and rights), `explain_options`, `extension_commands`, `trigger_commands`.
 
 mod access_commands;
 mod explain_options;
