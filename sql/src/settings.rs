@@ -192,7 +192,9 @@ impl Settings {
     pub(crate) fn get(&self, name: &str) -> Option<String> {
         let lower = name.to_ascii_lowercase();
         if let Some(value) = self.values.get(&lower).or_else(|| self.initial.get(&lower)) {
-            let name = if lower == "role" { value.split_once(' ').map(|(_, name)| name) } else { None };
+            let is_chosen =
+                lower == "role" || lower == "session_authorization" && self.values.contains_key(&lower);
+            let name = value.split_once(' ').map(|(_, name)| name).filter(|_| is_chosen);
             return Some(name.unwrap_or(value).to_owned());
         }
         match lower.as_str() {
@@ -413,6 +415,12 @@ impl Settings {
     /// The role that SET ROLE chose.
     pub(crate) fn role(&self) -> Option<RoleId> {
         let role = self.values.get("role").or_else(|| self.initial.get("role"))?;
+        role.split_once(' ').and_then(|(id, _)| id.parse().ok()).map(RoleId)
+    }
+
+    /// The role that SET SESSION AUTHORIZATION chose.
+    pub(crate) fn session_role(&self) -> Option<RoleId> {
+        let role = self.values.get("session_authorization")?;
         role.split_once(' ').and_then(|(id, _)| id.parse().ok()).map(RoleId)
     }
 

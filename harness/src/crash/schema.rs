@@ -1,5 +1,5 @@
-//! The ledger's tables with their sequence, secondary indexes, foreign key and checks; and a client that
-//! alters them while the others write.
+//! The ledger's tables with their sequence, secondary indexes, foreign key, checks and an audit by a trigger;
+//! and a client that alters them while the others write.
 //!
 //! Each alteration is a *generation*: in one transaction it drops the column of the previous generation from
 //! the ledger, adds its own, recreates an index and writes its number into a table. So the state after a
@@ -36,6 +36,11 @@ const PROCEDURE: &str = "create procedure crash_transfer(
             values (-8 * its_sequence - its_client, its_client, its_sequence, its_delta);
         update crash_counter set sequence = its_sequence where client = its_client;
     end $$";
+/// Notes every change of an account, also of pgbench's own clients.
+const AUDIT: &str = "create function crash_audit() returns trigger language plpgsql as $$ begin
+        insert into crash_audit (aid, delta) values (new.aid, new.abalance - old.abalance);
+        return null;
+    end $$";
 /// One of this many alterations is rolled back.
 const ROLLED_BACK: i64 = 4;
 
@@ -49,6 +54,10 @@ pub(super) fn create_tables(client: &mut Client, ballast: i64) -> Result<()> {
         "create index crash_ledger_by_client on crash_ledger (client, sequence desc)",
         "create index crash_ledger_by_delta on crash_ledger (abs(delta)) where delta > 0",
         aside::CREATE,
+        "create table crash_audit (aid int not null, delta int not null)",
+        AUDIT,
+        "create trigger crash_audit after update on pgbench_accounts \
+         for each row execute function crash_audit()",
         "create table crash_generation (number bigint not null)",
         "insert into crash_generation values (0)",
     ];

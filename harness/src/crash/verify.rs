@@ -33,10 +33,12 @@ struct Found {
     counters: [i64; CLIENTS],
     generation: i64,
     aside: Vec<i64>,
-    /// accounts, tellers, branches, history.
-    sums: [i64; 4],
+    /// accounts, tellers, branches, history, the audit of accounts.
+    sums: [i64; 5],
     /// accounts, tellers, branches.
     counts: [i64; 3],
+    /// history, the audit of accounts.
+    changes: [i64; 2],
 }
 
 /// Errors name the first thing that is wrong. Decides the undecided markers of the ledger.
@@ -92,12 +94,17 @@ fn read(client: &mut Client) -> Result<Found> {
         "abalance) from pgbench_accounts",
         "tbalance) from pgbench_tellers",
         "bbalance) from pgbench_branches",
+        "delta) from pgbench_history",
+        "delta) from crash_audit",
     ];
-    for (place, what) in found.sums.iter_mut().zip(sums.iter().chain(&["delta) from pgbench_history"])) {
+    for (place, what) in found.sums.iter_mut().zip(sums) {
         *place = read_number(client, &format!("select sum({what}"))?;
     }
     let tables = ["pgbench_accounts", "pgbench_tellers", "pgbench_branches"];
     for (place, table) in found.counts.iter_mut().zip(tables) {
+        *place = read_number(client, &format!("select count(*) from {table}"))?;
+    }
+    for (place, table) in found.changes.iter_mut().zip(["pgbench_history", "crash_audit"]) {
         *place = read_number(client, &format!("select count(*) from {table}"))?;
     }
     found.generation = schema::check(client)?;
@@ -120,7 +127,10 @@ fn check_totals(found: &Found) -> Result<()> {
         bail!("accounts, tellers, branches: {:?} rows instead of [100000, 10, 1]", found.counts);
     }
     if found.sums.iter().any(|sum| *sum != found.sums[0]) {
-        bail!("the sums of accounts, tellers, branches and history differ: {:?}", found.sums);
+        bail!("the sums of accounts, tellers, branches, history and audit differ: {:?}", found.sums);
+    }
+    if found.changes[0] != found.changes[1] {
+        bail!("history and audit have {:?} rows", found.changes);
     }
     Ok(())
 }
@@ -258,7 +268,11 @@ mod tests {
 
     #[test]
     fn sums_and_counters_must_agree() {
-        let mut found = Found { counts: [100_000, 10, 1], sums: [4; 4], ..Found::default() };
+        let mut found = Found { counts: [100_000, 10, 1], sums: [4; 5], ..Found::default() };
+        assert!(check_totals(&found).is_ok());
+        found.changes = [2, 1];
+        assert!(check_totals(&found).is_err());
+        found.changes = [2, 2];
         assert!(check_totals(&found).is_ok());
         found.sums[2] = 3;
         assert!(check_totals(&found).is_err());

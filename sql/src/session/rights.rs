@@ -32,7 +32,8 @@ impl Session {
     #[cold]
     pub(super) fn refresh_identity(&mut self) {
         let access = self.view.worker.catalog_view().access();
-        let session_role = self.view.identity.session_role;
+        let session_role = self.view.settings.session_role().unwrap_or(self.view.identity.login_role);
+        self.view.identity.session_role = session_role;
         self.view.identity.chosen = self.view.settings.role();
         let role = self.view.identity.chosen.unwrap_or(session_role);
         self.view.identity.caller = Caller { access, role };
@@ -89,23 +90,19 @@ impl Session {
         })
     }
 
-    /// SET SESSION AUTHORIZATION, which is possible only to the session's own user.
-    pub(super) fn check_authorization(&self, name: &str) -> Result<()> {
-        if self.role_set_to(name)? == self.view.session_role() {
-            return Ok(());
+    /// The value of `session_authorization` for a user as which the session may go on: its own, or any if a
+    /// superuser has logged in.
+    ///
+    /// # Errors
+    /// 22023 or 42501.
+    pub(super) fn chosen_user(&self, name: &str) -> Result<String> {
+        let role = self.role_set_to(name)?;
+        let login_role = self.view.identity.login_role;
+        if role == login_role || self.view.access().is_superuser(login_role) {
+            return Ok(chosen_role(role, name));
         }
-        let is_superuser = self.view.access().is_superuser(self.view.session_role());
-        let (state, message) = match is_superuser {
-            true => (
-                sqlstate::FEATURE_NOT_SUPPORTED,
-                "SET SESSION AUTHORIZATION to another user is not supported yet".to_owned(),
-            ),
-            false => (
-                sqlstate::INSUFFICIENT_PRIVILEGE,
-                format!("permission denied to set session authorization \"{name}\""),
-            ),
-        };
-        Err(Error::input(state, message))
+        let message = format!("permission denied to set session authorization \"{name}\"");
+        Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message))
     }
 
     /// Error 42501 unless the session may run this plan.

@@ -190,7 +190,7 @@ impl Session {
         let mut chosen = None;
         match (lower.as_str(), value) {
             ("role", Some(role)) => chosen = Some(self.chosen_role(role)?),
-            ("session_authorization", Some(user)) => self.check_authorization(user)?,
+            ("session_authorization", Some(user)) => chosen = Some(self.chosen_user(user)?),
             _ => {}
         }
         self.check_may_set(&lower)?;

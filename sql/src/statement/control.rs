@@ -242,8 +242,10 @@ fn rollback(tokens: &mut Tokens<'_>, is_abort: bool) -> Result<Statement> {
 
 fn set(tokens: &mut Tokens<'_>) -> Result<Statement> {
     let mut scope = SettingScope::Session;
+    let mut is_after_session = false;
     if tokens.peek().is_word("session") && !is_assignment(tokens.peek_at(1)) {
         tokens.next();
+        is_after_session = true;
         if tokens.accept("characteristics") {
             tokens.expect("as")?;
             tokens.expect("transaction")?;
@@ -270,6 +272,12 @@ fn set(tokens: &mut Tokens<'_>) -> Result<Statement> {
             tokens.expect("immediate")?;
         }
         return Ok(Statement::SetConstraints { names, is_deferred });
+    }
+    // The word SESSION may be the scope, or the first of SESSION AUTHORIZATION, or both.
+    if tokens.peek().is_word("session") && tokens.peek_at(1).is_word("authorization") {
+        tokens.next();
+    } else if tokens.peek().is_word("authorization") && !is_after_session {
+        return tokens.error();
     }
     let (name, value) = set_target(tokens)?;
     Ok(Statement::Set { name, value, scope })

@@ -1,6 +1,7 @@
 //! The role of a session, and the state of roles and rights from which it was determined.
 //!
-//! A session knows its roles by their numbers: the one that logged in, and the one that SET ROLE chose. What
+//! A session knows its roles by their numbers: the one that logged in, and those that SET SESSION
+//! AUTHORIZATION and SET ROLE chose. What
 //! happens to their names in other sessions changes nothing but the names that this session shows. A role
 //! that has been dropped meanwhile may do nothing (`types/src/access.rs`), so the session may do nothing
 //! until it takes another role, if it may.
@@ -12,6 +13,8 @@ use hyades_types::access::{Access, Caller, RoleId};
 /// The roles of a session.
 pub(crate) struct Identity {
     /// The role that logged in.
+    pub(crate) login_role: RoleId,
+    /// `session_user`: that role, or the one that SET SESSION AUTHORIZATION chose.
     pub(crate) session_role: RoleId,
     /// The name that the client gave when it logged in. It names the role only if that is the first
     /// superuser, who has no other name.
@@ -29,6 +32,7 @@ impl Identity {
     pub(crate) fn of(session_role: RoleId, name: &str, access: Arc<Access>, version: u64) -> Identity {
         let caller = Caller { access, role: session_role };
         Identity {
+            login_role: session_role,
             session_role,
             login_name: name.to_owned(),
             is_superuser: caller.is_superuser(),

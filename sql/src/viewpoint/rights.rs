@@ -44,15 +44,16 @@ impl Viewpoint {
     /// the name, else [`FIRST_OWNER`].
     pub(crate) fn first_owner(&self) -> &str {
         let name = &self.identity.login_name;
-        match self.identity.session_role {
+        match self.identity.login_role {
             RoleId::OWNER if self.access().role_named(name).is_none() => name,
             _ => FIRST_OWNER,
         }
     }
 
-    /// Whether `role` was set or reset since the identity was last determined.
+    /// Whether `role` or `session_authorization` was set or reset since the identity was last determined.
     pub(crate) fn is_another_role(&self) -> bool {
-        !self.settings.is_role(self.identity.chosen)
+        let session_role = self.settings.session_role().unwrap_or(self.identity.login_role);
+        !self.settings.is_role(self.identity.chosen) || session_role != self.identity.session_role
     }
 
     /// The privileges of the session on an object.

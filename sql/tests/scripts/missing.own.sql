@@ -3,7 +3,6 @@ create table t (a int primary key, b int);
 alter table t attach partition p for values in (1);
 alter table t set unlogged;
 alter table t alter a set statistics 3;
-set session authorization someone;
 create rule r as on insert to t do instead nothing;
 create or replace rule r as on insert to t do nothing;
 drop rule r on t;

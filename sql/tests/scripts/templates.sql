@@ -28,3 +28,5 @@ select to_char(interval '1 day', 'D');
 select to_char(time '10:20:30', 'HH24-MI');
 create function stamp(t timestamptz) returns text language plpgsql as $$ begin return to_char(t, 'YYYYMMDD"T"HH24MISS TZ'); end $$;
 select stamp('2024-07-01 10:00+00');
+select i, to_char(i * interval '1 mon', 'rm'), to_char(i * interval '1 mon', 'RM'), to_char(i * interval '1 mon', 'FMRM')
+from generate_series(-25, 25) i;

@@ -278,6 +278,19 @@ impl Moment {
         })
     }
 
+    /// A negative month of an interval counts back from the end of a year, and none is its last or, before
+    /// zero, its first.
+    fn roman_month(&self) -> &'static str {
+        let number = match (self.month, self.year) {
+            (0, 0) => return "",
+            (0, 1..) => 12,
+            (0, _) => 1,
+            (month, _) if month < 0 => 13 + month,
+            (month, _) => month,
+        };
+        usize::try_from(number - 1).ok().and_then(|at| ROMAN_MONTHS.get(at)).copied().unwrap_or_default()
+    }
+
     fn write_name(&self, field: &Field, out: &mut Text) -> Result<()> {
         let is_afternoon = self.microseconds % MICROSECONDS_PER_DAY >= MICROSECONDS_PER_DAY / 2;
         let month = usize::try_from(self.month - 1).ok();
@@ -291,7 +304,7 @@ impl Moment {
             "MON" => (month.map_or("", |month| &MONTHS[month][..3]), 0),
             "DAY" => (weekday, NAME_WIDTH),
             "DY" => (&weekday[..3], 0),
-            "RM" => (month.map_or("", |month| ROMAN_MONTHS[month]), 4),
+            "RM" => (self.roman_month(), 4),
             _ => return Ok(()),
         };
         let is_padded = !field.is_unpadded && !field.is_translated && !name.is_empty();
