@@ -102,8 +102,9 @@ impl Binder<'_> {
         query: &ast::Query,
         place: Place,
     ) -> Result<(Expr, Expr)> {
-        let left = self.expression(left)?;
+        // The query first: of several errors, PostgreSQL reports that of the query.
         let mut nested = self.bind_nested(query)?;
+        let left = self.expression(left)?;
         let [output] = nested.query.outputs.as_slice() else {
             return self.fail(sqlstate::SYNTAX_ERROR, "subquery has too many columns", place);
         };
