@@ -14,12 +14,12 @@
 //!   `called_operator`, `subquery`;
 //! * calls: `function_call`, `conversion_call` (`date(...)`), `enum_call`, `sequence_call`, `session_call`
 //!   and `session_function` (about the session), `set_call` (of sets, in the select list), `routine_call`,
-//!   `column_defaults`, `defaults` (of parameters), `missing` (functions that Hyades lacks);
+//!   `column_defaults`, `defaults` (of parameters), `variadic_call`, `missing` (functions that Hyades lacks);
 //! * aggregates: `aggregate` (which they are), `aggregate_level` (whose they are), `aggregation` (as the
 //!   executor computes them), `ordered_set`;
 //! * windows: `window_call`, `window_definition`, `windowing` (as the executor computes them);
-//! * clauses of a query: `select`, `select_list`, `from_clause`, `join`, `full_join`, `derived` and
-//!   `recursive` (queries in FROM and WITH), `group_by`, `row_locks`;
+//! * clauses of a query: `select`, `select_list`, `from_clause`, `rows_from` (functions in FROM), `join`,
+//!   `full_join`, `derived` and `recursive` (queries in FROM and WITH), `group_by`, `row_locks`;
 //! * names: `scope` (what FROM makes visible), `column`, `similar_columns` (hints), `visible_variables` and
 //!   `variable` (those of a routine);
 //! * views: `view` (read), `view_target` (changed);
@@ -65,6 +65,7 @@ pub(crate) mod row_expression;
 mod row_locks;
 mod row_syntax;
 mod rows;
+mod rows_from;
 pub(crate) mod scope;
 pub(crate) mod select;
 pub(crate) mod select_list;
@@ -78,6 +79,7 @@ mod subquery;
 pub(crate) mod tree;
 pub(crate) mod types;
 pub(crate) mod variable;
+mod variadic_call;
 pub(crate) mod view;
 pub(crate) mod view_target;
 pub(crate) mod visible_variables;

@@ -18,7 +18,8 @@
 //!   (`text ARRAY`), `element_target` (`SET a[1] =`), `conflict_syntax` (the index of ON CONFLICT), `locking`
 //!   (FOR UPDATE and the like), `using_alias` (`USING (id) AS j`), `substring_syntax`, `reference_syntax`
 //!   (SET NULL of some columns), `alteration_syntax` (identity, ALTER CONSTRAINT), `like_syntax` (LIKE in
-//!   CREATE TABLE), `window_syntax` (frames), `query_end` (the order of LIMIT and locks, FETCH FIRST);
+//!   CREATE TABLE), `window_syntax` (frames), `call_syntax` (ROWS FROM, VARIADIC),
+//!   `query_end` (the order of LIMIT and locks, FETCH FIRST);
 //! * read by the dialect: `sort_operator` (`ORDER BY x USING <`);
 //! * names: `written_names` (all of a statement, which must be of this database);
 //! * errors: `places` (where in the text), `foreign` (clauses of other databases), `missing` (clauses that
@@ -27,6 +28,7 @@
 
 pub(crate) mod alteration_syntax;
 mod array_suffix;
+pub(crate) mod call_syntax;
 mod comment_syntax;
 pub(crate) mod conflict_syntax;
 pub(crate) mod control;

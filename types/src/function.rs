@@ -12,22 +12,29 @@
 //! comparisons of text when both are wrapped, which ignores trailing blanks as SQL requires.
 //!
 //! Files:
-//! * the table: `function_table` and `catalog_functions` (rows), `type_patterns` (their notation);
+//! * the table: `function_table`, `argument_functions` and `catalog_functions` (rows), `type_patterns` (their
+//!   notation);
 //! * numbers: `math`, `degrees`, `whole_number`;
-//! * texts and bytes: `string`, `bytes`, `concat`, `format`, `overlay`, `hash`, `crypto`;
+//! * texts and bytes: `string`, `bytes`, `concat`, `format`, `overlay`, `hash`, `crypto`,
+//!   `identifier` (names, escapes), `binary_form`;
+//! * `argument_list`: arguments that are counted, or given as an array;
 //! * patterns: `regular_expression` (translation to the library's), `pattern_matching` (functions with them),
 //!   `quantified_match` (with ANY and ALL);
 //! * times: `time`, `interval`, `make_time`, `units`;
 //! * templates: `template` (times to text), `date_reading` (text to times), `number_template`,
 //!   `number_shown`;
 //! * rows: `row_text`; arrays: `array`, `array_search`, `array_subscript`;
-//! * json: `json_access`, `json_build`, `json_change`; `network` (addresses);
+//! * json: `json_access`, `json_build`, `json_change`, `json_assigned` (to a part), `json_record` (rows);
+//!   `network` (addresses);
 //! * what lies outside the arguments: `general` (the statement's environment), `sequence`, `session`
 //!   (advisory locks, notifications), `sleep`, `system` (queries to the catalog).
 
+mod argument_functions;
+mod argument_list;
 mod array;
 mod array_search;
 mod array_subscript;
+mod binary_form;
 mod bytes;
 mod catalog_functions;
 mod concat;
@@ -38,10 +45,13 @@ mod format;
 mod function_table;
 mod general;
 mod hash;
+mod identifier;
 mod interval;
 mod json_access;
+mod json_assigned;
 mod json_build;
 mod json_change;
+mod json_record;
 mod make_time;
 mod math;
 mod network;

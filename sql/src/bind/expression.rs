@@ -288,6 +288,9 @@ impl Binder<'_> {
 
     /// `CAST (inner AS type)`, `inner::type`.
     fn converted(&mut self, inner: &ast::Expr, data_type: &ast::DataType, is_infix: bool) -> Result<Bound> {
+        if let Some(member) = self.member_as(inner, data_type)? {
+            return Ok(member);
+        }
         let end = end_of(inner);
         let to =
             types::declared(data_type, self).map_err(|error| self.place(error, Place::TypeAfter(end)))?;

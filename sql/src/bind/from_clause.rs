@@ -7,7 +7,7 @@ use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::system_type::SystemType;
-use hyades_types::value::{ArrayElement, SqlType, Value};
+use hyades_types::value::{ArrayElement, BigDecimal, SqlType, Value};
 use sqlparser::ast::{
     Expr as Ast, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
     TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs,
@@ -17,13 +17,15 @@ use sqlparser::tokenizer::Span;
 use super::aggregate::is_aggregate_name;
 use super::aggregation::IN_FUNCTION;
 use super::row_syntax::{EXPAND_ARRAY, names_expanded_array};
+use super::rows_from::{CallInFrom, RECORDS_OF, typed_columns};
 use super::scope::{Relation, RelationKind, Scope, Visibility};
 use super::set_call::SET_FUNCTIONS;
 use super::tree::{
     Branch, DerivedTable, Item, JoinGroup, QueryBody, RoutineSource, Series, Source, Subquery, SubqueryKind,
 };
 use super::{Binder, Bound, Place};
-use crate::statement::names::{fold, parts};
+use crate::evaluation;
+use crate::statement::names::{fold, name_in_catalog, parts};
 use crate::statement::query::{parse_expression, select_of};
 use crate::system::object_id;
 use crate::system::relation::{self, SEQUENCE_COLUMNS, SystemRelation};
@@ -55,22 +57,15 @@ impl Binder<'_> {
                 ..
             }
             | TableFactor::Function { name, args, alias, with_ordinality, .. } => {
-                self.without_aggregates(IN_FUNCTION, |binder| {
-                    if let Some(item) = binder.set_item(name, args, alias.as_ref(), *with_ordinality)? {
-                        return Ok(item);
-                    }
-                    if *with_ordinality {
-                        let what = "WITH ORDINALITY of this function is";
-                        return binder.unsupported(what, Place::of(name));
-                    }
-                    binder.series_item(name, args, alias.as_ref())
-                })
+                let (alias, with_ordinality) = (alias.as_ref(), *with_ordinality);
+                self.function_item(CallInFrom { name, arguments: args, alias, with_ordinality })
             }
             TableFactor::Derived { lateral, subquery, alias, sample: None } => {
                 self.derived_item(subquery, alias.as_ref(), *lateral)
             }
             TableFactor::UNNEST { array_exprs, alias, with_offset: false, with_ordinality, .. } => {
                 let place = array_exprs.first().map_or(Place::Unknown, Place::of_expr);
+                self.refuse_types(alias.as_ref())?;
                 let arrays = self.without_aggregates(IN_FUNCTION, |binder| {
                     let arrays = array_exprs.iter().map(|array| binder.expression(array));
                     arrays.collect::<Result<Vec<Bound>>>()
@@ -83,6 +78,13 @@ impl Binder<'_> {
             }
             _ => self.unsupported("this item of FROM is", Place::Unknown),
         }
+    }
+
+    /// Refuses columns with types after a function that has columns of its own.
+    fn refuse_types(&self, alias: Option<&TableAlias>) -> Result<()> {
+        let Some((first, _)) = typed_columns(alias).first().copied() else { return Ok(()) };
+        let message = "a column definition list is only allowed for functions returning \"record\"";
+        self.fail(sqlstate::SYNTAX_ERROR, message, Place::at(first.span.start))
     }
 
     /// Makes a relation visible, and returns its number.
@@ -260,20 +262,28 @@ impl Binder<'_> {
         let types: Vec<&str> = bound.iter().map(Bound::type_name).collect();
         let types = types.join(", ");
         let Some((sql_type, step_type)) = self.series_types(&bound) else {
-            let are_numeric = matches!(self.common_type(&bound, "series"), Ok(SqlType::Numeric(_)));
-            if are_numeric && (2..=3).contains(&bound.len()) {
-                return self.unsupported("generate_series of numeric is", place);
-            }
             return Err(self.no_function(&shown, &types, place));
         };
         let wanted = [sql_type, sql_type, step_type];
         let values = bound.into_iter().zip(wanted).map(|(item, wanted)| self.coerce(item, wanted));
         let mut values = values.collect::<Result<Vec<_>>>()?;
+        if matches!(sql_type, SqlType::Numeric(_)) {
+            for (value, what) in values.iter_mut().zip(["start value", "stop value", "step size"]) {
+                let arguments =
+                    vec![Expr::Const(Value::text(what)), std::mem::replace(value, Expr::Const(Value::Null))];
+                *value =
+                    evaluation::fold_if_constant(Expr::Call { function: Function::SeriesNumber, arguments });
+            }
+        }
         let step = if values.len() == 3 { values.pop() } else { None };
         let (Some(stop), Some(start)) = (values.pop(), values.pop()) else {
             return Err(self.no_function(&shown, &types, place));
         };
-        let one = if sql_type == SqlType::Integer { Value::Integer(1) } else { Value::BigInt(1) };
+        let one = match sql_type {
+            SqlType::Integer => Value::Integer(1),
+            SqlType::Numeric(_) => Value::numeric(BigDecimal::from(1)),
+            _ => Value::BigInt(1),
+        };
         let current = self.new_register()?;
         let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
         let own_name = alias_name.unwrap_or_else(|| "generate_series".to_owned());
@@ -305,6 +315,7 @@ impl Binder<'_> {
         match common(arguments)? {
             SqlType::SmallInt | SqlType::Integer => Some((SqlType::Integer, SqlType::Integer)),
             SqlType::BigInt => Some((SqlType::BigInt, SqlType::BigInt)),
+            SqlType::Numeric(_) => Some((SqlType::Numeric(None), SqlType::Numeric(None))),
             SqlType::Text if arguments.iter().all(|item| item.known_type().is_none()) => {
                 Some((SqlType::Integer, SqlType::Integer))
             }
@@ -338,6 +349,7 @@ impl Binder<'_> {
                 | "pg_partition_ancestors"
                 | "regexp_split_to_table"
                 | "string_to_table"
+                | RECORDS_OF
         );
         if shown == "regexp_matches" && !with_ordinality {
             return self.matches_item(arguments, alias, place).map(Some);
@@ -369,6 +381,10 @@ impl Binder<'_> {
             ("unnest", [_, ..]) => {
                 let arrays = bound.into_iter().map(|array| ("", array)).collect();
                 self.elements_item(shown, arrays, alias, ordinality, place)
+            }
+            (RECORDS_OF, _) => {
+                let array = self.record_array(bound, place)?;
+                self.elements_item("record", vec![("record", array)], alias, ordinality, place)
             }
             ("generate_subscripts", [array, dimension]) if ordinality.is_none() => {
                 self.subscripts_item(array.clone(), dimension.clone(), alias, place)
@@ -654,14 +670,5 @@ fn row_of(definition: &RoutineDefinition, name: &str) -> Vec<(String, SqlType)> 
                 (name, parameter.sql_type)
             })
             .collect(),
-    }
-}
-
-/// The name of a function that may be one of the catalog.
-fn name_in_catalog(name: &ObjectName) -> Option<String> {
-    match parts(name).ok()?.as_slice() {
-        [name] => Some(fold(name)),
-        [schema, name] if fold(schema) == "pg_catalog" => Some(fold(name)),
-        _ => None,
     }
 }

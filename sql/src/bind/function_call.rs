@@ -13,7 +13,7 @@ use super::coerce::{Category, category, is_implicit, is_preferred};
 use super::defaults::with_defaults;
 use super::missing::is_missing;
 use super::routine_call::Arguments;
-use super::row_syntax::with_rows;
+use super::row_syntax::{with_rows, without_variadic};
 use super::sequence_call::without_regclass;
 use super::types::other_database;
 use super::window_call::is_window_function;
@@ -135,6 +135,11 @@ impl Binder<'_> {
                 return Err(self.no_function(&shown, "...", place));
             }
         };
+        if is_aggregate_name(&name)
+            && let Some(call) = without_variadic(call)
+        {
+            return self.call(&call);
+        }
         if let (FunctionArguments::Subquery(query), "array") = (&call.args, name.as_str()) {
             return self.array_subquery(query, place);
         }
@@ -152,6 +157,14 @@ impl Binder<'_> {
         }
         let plain = without_regclass(&name, &call.args);
         let arguments = self.arguments(plain.as_ref().unwrap_or(&call.args), &name, place)?;
+        self.plain_call(name, arguments, place)
+    }
+
+    /// A call of a function that is not qualified, with the arguments as they are written.
+    fn plain_call(&mut self, name: String, arguments: Arguments, place: Place) -> Result<Bound> {
+        if arguments.is_variadic() {
+            return self.variadic_call(&name, arguments.bound, place);
+        }
         let arguments = with_defaults(&name, arguments, place);
         if arguments.names.is_empty() {
             return self.call_of(&name, arguments.bound, place);

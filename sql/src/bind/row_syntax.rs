@@ -3,6 +3,7 @@
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{self, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
+use crate::statement::call_syntax::plain_argument;
 use crate::statement::names::{fold, parts};
 
 /// Whether it is `ROW(a, b)`.
@@ -39,6 +40,20 @@ pub(super) fn row_items(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
         }
         _ => None,
     }
+}
+
+/// The call of an aggregate without VARIADIC, which says nothing there.
+pub(super) fn without_variadic(call: &Function) -> Option<Function> {
+    let FunctionArguments::List(list) = &call.args else { return None };
+    let last = list.args.last().and_then(plain_argument).filter(|(_, is_variadic)| *is_variadic);
+    let argument = last.map(|(argument, _)| argument.clone())?;
+    let mut call = call.clone();
+    if let FunctionArguments::List(list) = &mut call.args
+        && let Some(last) = list.args.last_mut()
+    {
+        *last = FunctionArg::Unnamed(FunctionArgExpr::Expr(argument));
+    }
+    Some(call)
 }
 
 /// The call with `name.*` as an expression, which is a row, if an argument is that.

@@ -9,7 +9,7 @@ use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::interval::Interval;
 use hyades_types::operator::BinaryOperator;
-use hyades_types::value::{SqlType, Value};
+use hyades_types::value::{BigDecimal, SqlType, Value};
 
 use super::{Compiler, Purpose};
 use crate::bind::tree::{DerivedTable, RoutineSource, Series, Source};
@@ -417,7 +417,8 @@ impl Compiler<'_> {
         self.code.evaluate(stop, series.stop.clone());
         self.code.evaluate(step, series.step.clone());
         let is_positive = binary(BinaryOperator::Greater, register(step), constant(zero.clone()));
-        if !matches!(series.step, Expr::Const(_)) || evaluation::is_zero(&series.step) {
+        let is_numeric = matches!(series.sql_type, SqlType::Numeric(_));
+        if is_numeric || !matches!(series.step, Expr::Const(_)) || evaluation::is_zero(&series.step) {
             let valid = self.code.label();
             self.code.jump_unless(binary(BinaryOperator::Equal, register(step), constant(zero)), valid);
             self.code.push(Instruction::Raise {
@@ -452,6 +453,10 @@ impl Compiler<'_> {
         self.code.place(advance);
         if bounds.is_some() {
             self.code.jump_unless(within(last), end);
+        } else if is_numeric {
+            // A step further may be no number of the type any more.
+            self.code.evaluate(last, binary(BinaryOperator::Subtract, register(stop), register(step)));
+            self.code.jump_unless(within(last), end);
         }
         self.code.evaluate(series.current, next_of(series, step));
         self.code.jump(again);
@@ -465,6 +470,7 @@ fn zero_and_bounds(sql_type: SqlType) -> (Value, Option<(Value, Value)>) {
     match sql_type {
         SqlType::Integer => (Value::Integer(0), Some((Value::Integer(i32::MIN), Value::Integer(i32::MAX)))),
         SqlType::BigInt => (Value::BigInt(0), Some((Value::BigInt(i64::MIN), Value::BigInt(i64::MAX)))),
+        SqlType::Numeric(_) => (Value::numeric(BigDecimal::from(0)), None),
         _ => (Value::Interval(Interval::default()), None),
     }
 }

@@ -136,6 +136,15 @@ pub(crate) fn split_arguments(
     Ok((exprs, names))
 }
 
+/// The name of a function that may be one of the catalog.
+pub(crate) fn name_in_catalog(name: &ObjectName) -> Option<String> {
+    match parts(name).ok()?.as_slice() {
+        [name] => Some(fold(name)),
+        [schema, name] if fold(schema) == "pg_catalog" => Some(fold(name)),
+        _ => None,
+    }
+}
+
 /// Error 42601, in PostgreSQL's words.
 pub(crate) fn positional_after_named() -> Error {
     Error::input(sqlstate::SYNTAX_ERROR, "positional argument cannot follow named argument")

@@ -11,6 +11,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
 use super::array_suffix;
+use super::call_syntax;
 use super::conflict_syntax;
 use super::cursor_syntax;
 use super::deep_text::check_stack_for;
@@ -188,6 +189,7 @@ fn with_parser<T: Visit + VisitMut>(
     if nested_parentheses::depth(&tokens) > RECURSION_LIMIT {
         return Err(too_deep());
     }
+    let tokens = call_syntax::pack(tokens);
     dialect.look_at(&tokens);
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(RECURSION_LIMIT).with_tokens_with_locations(tokens);
@@ -222,6 +224,11 @@ pub(crate) fn select_of(expression: Expr) -> Result<ast::Query> {
         select.projection = vec![ast::SelectItem::UnnamedExpr(expression)];
     }
     Ok(*query)
+}
+
+/// Parses a query that the binder needs.
+pub(crate) fn query_of(sql: &str) -> Result<ast::Query> {
+    with_parser(sql, |parser| parser.parse_query()).map(|query| *query)
 }
 
 /// Joins strings with nothing but blanks and a line break between them, as the standard requires. Cuts

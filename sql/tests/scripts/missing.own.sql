@@ -27,8 +27,6 @@ alter table t cluster on t_pkey;
 alter table t set tablespace x;
 alter table t set access method heap;
 alter table t inherit u;
-select * from rows from (generate_series(1, 2));
-select count(variadic array[1, 2]);
 create table x (c int, exclude using gist (c with =));
 -- forms that PostgreSQL does not have are errors of syntax
 alter table t attach p;

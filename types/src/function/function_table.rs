@@ -13,16 +13,18 @@
 //! syntax (`GREATEST`, `CURRENT_TIMESTAMP`, `EXTRACT`, `POSITION`, `TRIM`) are listed under that word.
 //! `varchar` arguments are passed as `text`. Functions without names are chosen by the compiler.
 
+use super::argument_functions::argument_functions;
 use super::catalog_functions::catalog_functions;
 use super::type_patterns::*;
 use super::{
-    LooksAt, Signature, array, array_search, array_subscript, bytes, concat, crypto, date_reading, degrees,
-    format, general, hash, interval, json_access, json_build, json_change, make_time, math, network, overlay,
-    pattern_matching, quantified_match, regular_expression, row_text, sequence, session, sleep, string,
-    system, template, time, whole_number,
+    LooksAt, Signature, argument_list, array, array_search, array_subscript, binary_form, bytes, concat,
+    crypto, date_reading, degrees, format, general, hash, identifier, interval, json_access, json_assigned,
+    json_build, json_change, json_record, make_time, math, network, overlay, pattern_matching,
+    quantified_match, regular_expression, row_text, sequence, session, sleep, string, system, template, time,
+    whole_number,
 };
 
-catalog_functions! {
+argument_functions! {
     // Numbers
     Abs: strict, NOTHING, math {
         "abs" =>

@@ -16,7 +16,7 @@ use crate::value::{ArrayElement, Value};
 
 /// A node of a json or a jsonb.
 #[derive(Clone, Copy)]
-enum Part<'a> {
+pub(super) enum Part<'a> {
     Text(&'a Tape<'a>, usize),
     Binary(RawNode<'a>),
 }
@@ -28,7 +28,7 @@ type Member<'a> = (&'a [u8], Part<'a>);
 const BYTES_PER_UNIT: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Null,
     Boolean,
     Number,
@@ -38,7 +38,7 @@ enum Kind {
 }
 
 impl<'a> Part<'a> {
-    fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> Kind {
         match self {
             Part::Text(tape, number) => match tape.items[number].kind {
                 ItemKind::Null => Kind::Null,
@@ -64,7 +64,7 @@ impl<'a> Part<'a> {
     }
 
     /// The items of an array; empty for anything else.
-    fn items(self) -> Result<Vec<Part<'a>>> {
+    pub(super) fn items(self) -> Result<Vec<Part<'a>>> {
         match self {
             Part::Text(tape, number) if self.kind() == Kind::Array => {
                 collect::list(tape.children(number).map(|child| Part::Text(tape, child)))
@@ -98,7 +98,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    fn field(self, key: &str) -> Result<Option<Part<'a>>> {
+    pub(super) fn field(self, key: &str) -> Result<Option<Part<'a>>> {
         Ok(match self {
             Part::Binary(node) => match node.node() {
                 Node::Object(members) => {
@@ -125,7 +125,7 @@ impl<'a> Part<'a> {
     }
 
     /// As a value of its own type, json or jsonb.
-    fn value(self) -> Result<Value> {
+    pub(super) fn value(self) -> Result<Value> {
         let bytes = match self {
             Part::Text(tape, number) => tape.source(number).len(),
             Part::Binary(node) => node.bytes().len(),
@@ -139,7 +139,7 @@ impl<'a> Part<'a> {
     }
 
     /// As a text: a string without its quotes, NULL for null.
-    fn text(self) -> Result<Value> {
+    pub(super) fn text(self) -> Result<Value> {
         let copied = |text: &str| {
             memory::check(text.len())?;
             guest::spend_for(text.len() / BYTES_PER_UNIT)?;

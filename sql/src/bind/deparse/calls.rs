@@ -20,6 +20,7 @@ use super::super::types::written_type;
 use super::super::{Bound, Class, Place};
 use super::expressions::{Around, Shape, Shown};
 use super::{Deparser, order_words, quoted};
+use crate::statement::call_syntax::plain_argument;
 use crate::statement::kept_names::quoted_literal;
 use crate::statement::names::{fold, parts};
 
@@ -388,8 +389,26 @@ impl Deparser<'_, '_> {
         if let Some((shown, false)) = conversion {
             return Ok(shown);
         }
+        if let Some((argument, true)) = arguments.args.last().and_then(plain_argument) {
+            return self.variadic_call(&name, &arguments.args, argument);
+        }
         let arguments = self.plain_arguments(&arguments.args)?;
         self.call(&name, &arguments)
+    }
+
+    /// A call whose last argument stands after VARIADIC.
+    fn variadic_call(&mut self, name: &str, arguments: &[FunctionArg], last: &Ast) -> Result<Shown> {
+        let first = self.plain_arguments(&arguments[..arguments.len() - 1])?;
+        let mut shown = Vec::with_capacity(arguments.len());
+        for argument in first {
+            let is_known = self.bound(argument)?.known_type().is_some();
+            shown.push(match is_known {
+                true => self.expression(argument)?.text,
+                false => self.expression_as(argument, SqlType::Text)?.text,
+            });
+        }
+        shown.push(format!("VARIADIC {}", self.expression(last)?.text));
+        Ok(Shown::simple(format!("{}({})", quoted(name), shown.join(", "))))
     }
 
     /// Whether the binder takes no routine for a call that has a value, though there may be one of the name.
@@ -468,6 +487,13 @@ impl Deparser<'_, '_> {
             "generate_series" if bound.iter().all(|one| one.known_type().is_none_or(SqlType::is_integer)) => {
                 let common = self.binder.common_type(&bound, "series")?;
                 Some(if common == SqlType::BigInt { common } else { SqlType::Integer })
+            }
+            // A literal is read as the type of the only argument.
+            name if name.starts_with("jsonb_") && bound.len() == 1 => Some(SqlType::Jsonb),
+            name if name.starts_with("json_") && bound.len() == 1 => Some(SqlType::Json),
+            "generate_series" => {
+                let common = self.binder.common_type(&bound, "series").ok();
+                common.filter(|common| matches!(common, SqlType::Numeric(_))).map(SqlType::without_modifier)
             }
             _ => None,
         };

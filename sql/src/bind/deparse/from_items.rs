@@ -4,13 +4,17 @@
 
 use hyades_types::error::Result;
 use sqlparser::ast::{
-    FunctionArg, Join, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor, TableFunctionArgs,
-    TableWithJoins,
+    DataType, FunctionArg, FunctionArgExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
+    TableAlias, TableFactor, TableFunctionArgs, TableWithJoins,
 };
 
 use super::super::Place;
+use super::super::rows_from::typed_columns;
 use super::super::scope::{Relation, RelationKind, ScopeColumn, Visibility};
+use super::super::types::{self, written_type};
 use super::{Deparser, Renaming, quoted};
+use crate::statement::call_syntax::{Called, rows_from};
+use crate::statement::kept_names::full_name;
 use crate::statement::names::{fold, parts};
 use crate::statement::using_alias;
 
@@ -211,9 +215,80 @@ impl Deparser<'_, '_> {
     ) -> Result<String> {
         let own = *number;
         *number += 1;
-        let call = self.called_in_from(name, arguments)?;
         let ordinality = if with_ordinality { " WITH ORDINALITY" } else { "" };
-        Ok(format!("{call}{ordinality}{}", self.named(own, true, alias, true)))
+        let functions: Option<Vec<Called<'_>>> =
+            rows_from(name, arguments).and_then(|functions| functions.into_iter().collect());
+        let (call, typed) = match functions.as_deref() {
+            None => (self.called_in_from(name, arguments)?, typed_columns(alias)),
+            Some([single]) if single.columns.is_empty() || !with_ordinality => {
+                (self.called_in_from(single.name, single.arguments)?, single.columns.clone())
+            }
+            Some(functions) => (self.side_by_side(functions)?, Vec::new()),
+        };
+        let mut named = self.named(own, true, alias, true);
+        if !typed.is_empty() {
+            named = format!(" {}{}", quoted(&self.level_name(own)), self.typed(own, &typed)?);
+        }
+        Ok(format!("{call}{ordinality}{named}"))
+    }
+
+    /// The functions of ROWS FROM. Each array of `unnest` is a function of its own.
+    fn side_by_side(&mut self, functions: &[Called<'_>]) -> Result<String> {
+        let (mut shown, mut arrays) = (Vec::new(), Vec::new());
+        let mut is_all_unnest = true;
+        for called in functions {
+            let is_unnest = matches!(parts(called.name)?.last(), Some(name) if fold(name) == "unnest");
+            if is_unnest && called.columns.is_empty() {
+                for argument in called.arguments {
+                    let (FunctionArg::Unnamed(argument)
+                    | FunctionArg::Named { arg: argument, .. }
+                    | FunctionArg::ExprNamed { arg: argument, .. }) = argument;
+                    if let FunctionArgExpr::Expr(array) = argument {
+                        let array = self.expression(array)?.text;
+                        shown.push(format!("unnest({array})"));
+                        arrays.push(array);
+                    }
+                }
+                continue;
+            }
+            is_all_unnest = false;
+            let call = self.called_in_from(called.name, called.arguments)?;
+            shown.push(match called.columns.is_empty() {
+                true => call,
+                false => format!("{call} AS {}", self.defined(&called.columns)?),
+            });
+        }
+        if is_all_unnest {
+            return Ok(format!("UNNEST({})", arrays.join(", ")));
+        }
+        Ok(format!("ROWS FROM({})", shown.join(", ")))
+    }
+
+    /// Columns of a relation with their types.
+    fn typed(&mut self, relation: usize, columns: &[(&Ident, &DataType)]) -> Result<String> {
+        let names = self.levels.last().map(|level| level.scope.relations[relation].columns.clone());
+        let names: Vec<String> = names.unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+        let shown = names
+            .iter()
+            .zip(columns)
+            .map(|(name, (_, data_type))| Ok(format!("{} {}", quoted(name), self.type_name(data_type)?)));
+        Ok(format!("({})", shown.collect::<Result<Vec<String>>>()?.join(", ")))
+    }
+
+    /// Columns with their types, as they were written.
+    fn defined(&mut self, columns: &[(&Ident, &DataType)]) -> Result<String> {
+        let shown = columns
+            .iter()
+            .map(|(name, data_type)| Ok(format!("{} {}", quoted(&fold(name)), self.type_name(data_type)?)));
+        Ok(format!("({})", shown.collect::<Result<Vec<String>>>()?.join(", ")))
+    }
+
+    fn type_name(&mut self, data_type: &DataType) -> Result<String> {
+        let to = types::declared(data_type, self.binder)?;
+        Ok(match to.domain {
+            Some(domain) => full_name(&self.binder.domain(domain)?.name()),
+            None => written_type(to.sql_type).into_owned(),
+        })
     }
 
     fn level_name(&self, relation: usize) -> String {

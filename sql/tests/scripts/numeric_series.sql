@@ -1,0 +1,20 @@
+-- generate_series of numeric.
+select generate_series(0.0, 4.0, 1.3), generate_series(1, 2.5), generate_series(5.1, 1, -2);
+select * from generate_series(0.1::numeric, 0.35, 0.1);
+select * from generate_series(0.1::numeric, 4.0::numeric) with ordinality;
+select * from generate_series(1, 3.0, 0);
+select * from generate_series('nan', 3.0, 1);
+select * from generate_series(1, 'nan'::numeric, 1);
+select * from generate_series(1, 5.0, 'nan');
+select * from generate_series('infinity'::numeric, 5.0, 1);
+select * from generate_series(1::numeric, 'infinity', 1) limit 2;
+select * from generate_series(1, 5.0, '-infinity');
+select * from generate_series(1.0, null, 1);
+select * from generate_series(1.0, 5, null);
+select i, s from (values (1.0), (2.5)) v(i), generate_series(i, 4, 0.75) s;
+select (i / (10::numeric ^ 131071))::numeric(1,0) from generate_series(-9 * (10::numeric ^ 131071), 9 * (10::numeric ^ 131071), (10::numeric ^ 131071)) as a(i);
+select * from generate_series(1::numeric, 3::numeric) i, generate_series(i, 3) j;
+select * from generate_series(1::numeric, 3::numeric) i, generate_series(1, i) j;
+create view v as select * from generate_series(1, 2.5, 0.5) as s(n);
+select definition from pg_views where viewname = 'v';
+select * from v;
