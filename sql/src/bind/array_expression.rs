@@ -180,7 +180,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The value of an array column after `column[...] = value`.
+    /// The value of a column of arrays, or of jsonb, after `column[...] = value`.
     pub(crate) fn assigned_elements(
         &mut self,
         (array, sql_type, column): (Expr, SqlType, &str),
@@ -188,6 +188,9 @@ impl Binder<'_> {
         value: Bound,
         place: Place,
     ) -> Result<Expr> {
+        if sql_type == SqlType::Jsonb {
+            return self.assigned_member((array, column), chain, value, place);
+        }
         let SqlType::Array(element) = sql_type else {
             let message = format!(
                 "cannot subscript type {} because it does not support subscripting",

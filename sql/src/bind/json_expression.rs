@@ -11,6 +11,7 @@ use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
 use super::bound::no_parameter_type;
+use super::coerce::Context;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 
@@ -64,7 +65,37 @@ impl Binder<'_> {
     pub(super) fn json_subscript(&mut self, whole: Bound, chain: &[AccessExpr]) -> Result<Bound> {
         let place = whole.place;
         let mut arguments = vec![whole.expr];
-        for access in chain {
+        arguments.extend(self.json_path(chain, place)?.0);
+        Ok(Bound::typed(call(Function::JsonPath, arguments), SqlType::Jsonb, place))
+    }
+
+    /// The value of a column or a variable of type jsonb after `name[...] = value`.
+    pub(crate) fn assigned_member(
+        &mut self,
+        (whole, name): (Expr, &str),
+        chain: &[AccessExpr],
+        value: Bound,
+        place: Place,
+    ) -> Result<Expr> {
+        let (path, is_array) = self.json_path(chain, place)?;
+        let from = value.type_name();
+        let Some(value) = self.try_coerce(value, SqlType::Jsonb, Context::Assignment)? else {
+            let message = format!(
+                "subscripted assignment to \"{name}\" requires type jsonb but expression is of type {from}"
+            );
+            let error = Error::input(sqlstate::DATATYPE_MISMATCH, message)
+                .with_hint("You will need to rewrite or cast the expression.");
+            return Err(self.place(error, place));
+        };
+        let mut arguments = vec![whole, value, Expr::Const(Value::Boolean(is_array))];
+        arguments.extend(path);
+        Ok(Expr::Call { function: Function::JsonAssigned, arguments })
+    }
+
+    /// The subscripts of a jsonb as texts, and whether the first one is a number.
+    fn json_path(&mut self, chain: &[AccessExpr], place: Place) -> Result<(Vec<Expr>, bool)> {
+        let (mut path, mut is_array) = (Vec::with_capacity(chain.len()), false);
+        for (at, access) in chain.iter().enumerate() {
             let AccessExpr::Subscript(Subscript::Index { index }) = access else {
                 let place = match access {
                     AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, .. }) => {
@@ -77,8 +108,9 @@ impl Binder<'_> {
             };
             let index = self.expression(index)?;
             let place = index.place;
-            arguments.push(match index.known_type() {
+            path.push(match index.known_type() {
                 Some(SqlType::SmallInt | SqlType::Integer) => {
+                    is_array |= at == 0;
                     self.coerce_explicitly(index, SqlType::Text, place)?.expr
                 }
                 Some(sql_type) if !sql_type.is_text() => {
@@ -90,7 +122,7 @@ impl Binder<'_> {
                 _ => self.coerce(index, SqlType::Text)?,
             });
         }
-        Ok(Bound::typed(call(Function::JsonPath, arguments), SqlType::Jsonb, place))
+        Ok((path, is_array))
     }
 
     /// An argument of a function of JSON, which may be a row.

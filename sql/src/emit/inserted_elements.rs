@@ -1,4 +1,5 @@
-//! What the values of an INSERT go to: columns, and elements of arrays (`INSERT INTO t (a[1], a[2])`).
+//! What the values of an INSERT go to: columns, elements of arrays and parts of a jsonb
+//! (`INSERT INTO t (a[1], a[2])`).
 //!
 //! The elements that a row gives for a column are put into an array that begins as NULL, in the order in
 //! which they are named. The default of the column does not count.
@@ -72,7 +73,8 @@ pub(super) fn subscripts(target: &ObjectName) -> Result<Option<Vec<AccessExpr>>>
 }
 
 impl Compiler<'_> {
-    /// The array with another element. `known` is what the row has for the column so far.
+    /// The array with another element, or the jsonb with another part. `known` is what the row has for the
+    /// column so far.
     pub(super) fn with_element(
         &mut self,
         known: Option<Expr>,
@@ -85,7 +87,7 @@ impl Compiler<'_> {
         // Subscripts see no columns.
         let scope = std::mem::take(&mut self.binder.scope);
         let target = (array, column.sql_type, column.name.as_str());
-        let is_array = matches!(column.sql_type, SqlType::Array(_));
+        let is_array = matches!(column.sql_type, SqlType::Array(_) | SqlType::Jsonb);
         let place = if is_array { goal.place } else { Place::Unknown };
         let assigned = self.binder.assigned_elements(target, chain, value, place);
         self.binder.scope = scope;

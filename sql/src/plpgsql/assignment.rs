@@ -1,11 +1,14 @@
-//! Assignments: to variables, to elements of arrays, to records.
+//! Assignments: to variables, to elements of arrays, to parts of a jsonb, to records.
 
 use hyades_engine::procedure::ir::{Expr, Instruction};
 use hyades_types::error::{Result, SqlState, sqlstate};
 use hyades_types::value::SqlType;
 
+use sqlparser::ast::Expr as Expression;
+
 use super::routine_body::Routine;
 use super::tree::{Fragment, Path, Target};
+use crate::bind::Place;
 use crate::bind::visible_variables::{Found, Scalar};
 use crate::statement::query;
 
@@ -53,12 +56,15 @@ impl<'a> Routine<'a> {
             Destination::Scalar(scalar) => scalar,
             Destination::Record(record) => return self.assign_record(record, value),
         };
-        let Some(index) = &target.index else {
+        let Some(subscripts) = &target.subscripts else {
             let value = self.value(value, scalar.sql_type)?;
             let value = self.with_fitting_elements(&scalar, value)?;
             return self.store(&scalar, value, &target.path.parts.join("."));
         };
-        let SqlType::Array(element) = scalar.sql_type else {
+        let (SqlType::Array(element), Some(index)) = (scalar.sql_type, &target.index) else {
+            if matches!(scalar.sql_type, SqlType::Array(_) | SqlType::Jsonb) {
+                return self.assign_part(&scalar, target, subscripts, value);
+            }
             let message = format!(
                 "cannot subscript type {} because it does not support subscripting",
                 scalar.sql_type.base_name()
@@ -77,6 +83,32 @@ impl<'a> Routine<'a> {
             true => Ok(()),
             false => self.store(&scalar, Expr::Register(array), &target.path.parts.join(".")),
         }
+    }
+
+    /// A part of an array, or of a jsonb, at the end of several subscripts or in a slice.
+    fn assign_part(
+        &mut self,
+        scalar: &Scalar,
+        target: &'a Target,
+        subscripts: &'a Fragment,
+        value: &'a Fragment,
+    ) -> Result<()> {
+        let name = target.path.parts.join(".");
+        let value = self.bind(value)?;
+        self.begin(subscripts)?;
+        let assigned = query::parse_expression(&subscripts.text).and_then(|parsed| {
+            let chain = match &parsed {
+                Expression::CompoundFieldAccess { access_chain, .. } => access_chain.as_slice(),
+                _ => &[],
+            };
+            let goal = (Expr::Register(scalar.register), scalar.sql_type, name.as_str());
+            let assigned = self.compiler.binder.assigned_elements(goal, chain, value, Place::Unknown)?;
+            self.compiler.prepare_subqueries()?;
+            Ok(assigned)
+        });
+        let assigned = assigned.map_err(|error| self.placed(error, subscripts))?;
+        let assigned = self.with_fitting_elements(scalar, assigned)?;
+        self.store(scalar, assigned, &name)
     }
 
     /// `record := row`.

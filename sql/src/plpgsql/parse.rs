@@ -443,25 +443,31 @@ impl<'a> Parser<'a> {
 
     fn assignment(&mut self) -> Result<StatementKind> {
         let path = self.path()?;
-        let index = if self.accept_symbol("[") {
-            let index = self.fragment(&["]", ":"])?;
-            if self.peek().is_symbol(":") {
-                return self.unsupported("assigning to slices of arrays is", self.peek().start);
+        let (mut indexes, mut is_plain) = (Vec::new(), true);
+        let start = self.peek().start;
+        let mut end = start;
+        while self.accept_symbol("[") {
+            if !self.peek().is_symbol(":") {
+                indexes.push(self.fragment(&["]", ":"])?);
             }
+            if self.accept_symbol(":") {
+                is_plain = false;
+                if !self.peek().is_symbol("]") {
+                    self.fragment(&["]"])?;
+                }
+            }
+            end = self.peek().end();
             self.expect_symbol("]")?;
-            if self.peek().is_symbol("[") {
-                return self.unsupported("arrays of several dimensions are", self.peek().start);
-            }
-            Some(index)
-        } else {
-            None
-        };
+        }
+        let text = format!("x{}", &self.body[start..end]);
+        let subscripts = (end > start).then(|| Fragment { text, start: start.saturating_sub(1) });
+        let index = if is_plain && indexes.len() == 1 { indexes.pop() } else { None };
         if !self.accept_symbol(":=") {
             self.expect_symbol("=")?;
         }
         let value = self.fragment(&[";"])?;
         self.expect_symbol(";")?;
-        Ok(StatementKind::Assign { target: Target { path, index }, value })
+        Ok(StatementKind::Assign { target: Target { path, index, subscripts }, value })
     }
 
     fn simple(&mut self, word: &str) -> Result<StatementKind> {

@@ -28,11 +28,14 @@ pub(crate) struct Path {
     pub(crate) start: usize,
 }
 
-/// A variable, or an element of an array variable.
+/// A variable, or a part of one that is an array or a jsonb.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) path: Path,
+    /// The only subscript, unless it is a slice.
     pub(crate) index: Option<Fragment>,
+    /// All subscripts, after a letter in the place of the variable.
+    pub(crate) subscripts: Option<Fragment>,
 }
 
 #[derive(Clone, Debug)]
