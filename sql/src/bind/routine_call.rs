@@ -25,11 +25,17 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// The names of parameters. VARIADIC, which says nothing about a routine, is none.
+    fn parameter_names(&self) -> &[String] {
+        if self.is_variadic() { &[] } else { &self.names }
+    }
+
     /// `integer, c => text`, for messages.
     pub(crate) fn shown(&self) -> String {
-        let positional = self.bound.len() - self.names.len();
+        let names = self.parameter_names();
+        let positional = self.bound.len() - names.len();
         let shown = self.bound.iter().enumerate().map(|(at, bound)| match at.checked_sub(positional) {
-            Some(named) => format!("{} => {}", self.names[named], bound.type_name()),
+            Some(named) => format!("{} => {}", names[named], bound.type_name()),
             None => bound.type_name().to_owned(),
         });
         shown.collect::<Vec<String>>().join(", ")
@@ -37,13 +43,14 @@ impl Arguments {
 
     /// Which argument each parameter gets. `None` if they do not fit.
     fn arranged(&self, wanted: &[&RoutineParameter]) -> Option<Vec<Option<usize>>> {
-        let positional = self.bound.len() - self.names.len();
+        let names = self.parameter_names();
+        let positional = self.bound.len() - names.len();
         if positional > wanted.len() {
             return None;
         }
         let mut arranged: Vec<Option<usize>> = (0..positional).map(Some).collect();
         arranged.resize(wanted.len(), None);
-        for (at, name) in self.names.iter().enumerate() {
+        for (at, name) in names.iter().enumerate() {
             let place = wanted.iter().position(|parameter| parameter.name.as_ref() == Some(name))?;
             if arranged[place].replace(positional + at).is_some() {
                 return None;

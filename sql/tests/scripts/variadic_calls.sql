@@ -31,3 +31,7 @@ select * from shown where id = 1;
 prepare p(text[]) as select concat_ws(',', variadic $1);
 execute p('{x,y}');
 select count(variadic array[1, 2]), lower(variadic 'X');
+create function total(a int[]) returns int language sql as 'select sum(i)::int from unnest(a) i';
+select total(variadic array[1, 2]), public.total(variadic array[3]);
+select * from total(variadic array[4, 5]);
+select public.total(variadic array['x']);
