@@ -170,6 +170,7 @@ pub(crate) fn declared_column(data_type: &DataType, types: &dyn NamedTypes) -> R
     let declared = declared(data_type, types)?;
     match declared.sql_type {
         SqlType::System(system_type) if system_type.is_stored() => Ok(declared),
+        SqlType::Array(ArrayElement::System(SystemType::Name)) => Ok(declared),
         _ => stored(declared),
     }
 }

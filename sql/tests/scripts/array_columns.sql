@@ -167,3 +167,10 @@ select attname, format_type(atttypid, atttypmod)
   order by attnum;
 drop function second;
 drop table t, k, d, e;
+create table of_names (id int primary key, n name[], unique (n));
+insert into of_names values (1, '{a,"b c"}'), (2, array['x'::name, null]), (3, null);
+select id, n, n[1] as first, pg_typeof(n), pg_typeof(n[1]) from of_names order by n;
+update of_names set n[2] = 'two' where id = 1 returning n;
+insert into of_names values (4, '{a,two}');
+select id from of_names where n = '{a,two}';
+drop table of_names;

@@ -286,6 +286,7 @@ fn tag_of_element(element: ArrayElement) -> u8 {
         ArrayElement::Json => JSON,
         ArrayElement::Jsonb => JSONB,
         ArrayElement::Interval => INTERVAL,
+        ArrayElement::System(system_type) if system_type.is_text() => TEXT,
         ArrayElement::System(_) | ArrayElement::Fitted(_) => NULL,
         ArrayElement::Time => TIME,
         ArrayElement::Inet | ArrayElement::Cidr => NETWORK,
