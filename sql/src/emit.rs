@@ -51,7 +51,7 @@ pub(crate) mod select;
 pub(crate) mod stages;
 mod subquery;
 mod trigger_call;
-mod triggers;
+pub(crate) mod triggers;
 mod windows;
 
 use std::rc::Rc;

@@ -10,8 +10,8 @@
 //! Files:
 //! * state: `state` (in its transaction), `running` (what survives waits), `cursors`;
 //! * statements: `prepare` and `prepared` (compiled, and their cache), `lifted` (texts with literals), `run`
-//!   (execution), `requests` (of a procedure in its run), `call_run` (CALL), `schema` and `alteration_run`
-//!   (DDL), `copy_in`, `routine_compiler` (for the engine);
+//!   (execution), `requests` (of a procedure in its run), `call_run` (CALL), `schema`, `alteration_run` and
+//!   `truncation_run` (DDL), `copy_in`, `routine_compiler` (for the engine);
 //! * the transaction: `transaction` (the state machine), `deferred` (constraints checked at its end);
 //! * commands: `utility` (settings, EXPLAIN, PREPARE) with `analysis` (EXPLAIN ANALYZE), `cursor_commands`,
 //!   `lock_command`, `checkpoint_command`, `listen_commands`, `vacating` (a database without sessions);
@@ -58,6 +58,7 @@ mod show;
 mod state;
 pub mod statistics;
 mod transaction;
+mod truncation_run;
 mod utility;
 mod vacating;
 

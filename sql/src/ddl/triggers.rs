@@ -95,11 +95,6 @@ fn check_relation(definition: &TableDefinition, trigger: &CreateTrigger) -> Resu
         (true, _) if trigger.events.contains(&TriggerEvent::Truncate) => {
             ("a view", "Views cannot have TRUNCATE triggers.")
         }
-        _ if trigger.events.contains(&TriggerEvent::Truncate) && !trigger.is_for_rows => {
-            let message = "TRUNCATE triggers are not supported yet";
-            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                .with_hint("Revoke the TRUNCATE right, and use DELETE, whose triggers run."));
-        }
         _ => return check_form(trigger),
     };
     Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is {what}")).with_detail(detail))

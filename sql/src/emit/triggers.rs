@@ -617,6 +617,15 @@ fn set_columns(definition: &TableDefinition, call: &TriggerCall) -> Vec<u16> {
     columns.map(|((at, _), _)| at).collect()
 }
 
+/// A procedure that runs the triggers for a statement, for one that is not compiled at all.
+pub(crate) fn triggers_of_statement(
+    context: BindContext<'_>,
+    table: &Arc<Table>,
+    occasion: (TriggerTiming, TriggerEvent),
+) -> Result<Option<Arc<Procedure>>> {
+    Compiler::new("", context, &[], 0)?.statement_triggers(table, occasion)
+}
+
 /// The procedure that runs a deferred trigger. `None`: it no longer exists.
 pub(super) fn compile_deferred(
     context: BindContext<'_>,

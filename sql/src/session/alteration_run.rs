@@ -17,7 +17,7 @@ use crate::compile::action::Plan;
 use crate::ddl::alteration::Stepped;
 
 /// What runs over the rows of an altered table returns no rows. Messages of its functions go to the client.
-struct Told<'a>(&'a mut dyn Output);
+pub(super) struct Told<'a>(pub(super) &'a mut dyn Output);
 
 impl RowSink for Told<'_> {
     fn row(&mut self, _values: &mut [Value]) -> Result<()> {

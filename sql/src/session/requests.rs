@@ -45,6 +45,11 @@ fn may_change_schema(text: &str) -> bool {
     first.is_ok_and(|first| SCHEMA_WORDS.iter().any(|known| first.is_word(known)))
 }
 
+/// Whether the procedure has stopped to change the schema.
+pub(super) fn asks_for_schema_change(frame: &Frame) -> bool {
+    matches!(&frame.request, Some(Request::Compile { text, .. }) if may_change_schema(text))
+}
+
 /// Commands that end their transaction cannot run in the middle of one.
 fn refuse_concurrent(command: &SchemaCommand) -> Result<()> {
     if let SchemaCommand::Database(command) = command

@@ -60,9 +60,25 @@ pub(super) struct SchemaRun {
     pub(super) beside: Option<(Arc<Table>, Arc<TableDefinition>)>,
     /// Whether the table is locked, for an index that is dropped.
     pub(super) has_table: bool,
+    /// Whether it is TRUNCATE.
+    pub(super) is_truncation: bool,
+    /// The triggers of TRUNCATE, if there are some.
+    pub(super) truncation: Option<Box<TruncationRun>>,
     /// The materialized view that a routine creates, until its rows are to be computed.
     pub(super) created: Option<TableId>,
     pub(super) savepoint: Savepoint,
+}
+
+/// How far the triggers of a TRUNCATE have come.
+pub(super) struct TruncationRun {
+    pub(super) tables: Vec<TableId>,
+    /// How many of them are locked.
+    pub(super) locked: usize,
+    /// How many of them have had their triggers before, or after, the statement.
+    pub(super) fired: usize,
+    pub(super) is_emptied: bool,
+    /// The triggers of a table that wait.
+    pub(super) frame: Option<Box<Frame>>,
 }
 
 /// How far a command about databases has come.

@@ -9,7 +9,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableId};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 
-use super::running::{AlterationRun, DatabaseProgress, QueryRun, Running, SchemaRun};
+use super::running::{AlterationRun, DatabaseProgress, QueryRun, Running, SchemaRun, TruncationRun};
 use super::{Completion, Output, Prepared, Session};
 use crate::compile::action::{Action, Plan};
 use crate::ddl::alteration_steps::{Alteration, Inside, LateChange};
@@ -38,6 +38,8 @@ impl Session {
         let alteration = alteration.map(|alteration| Box::new(AlterationRun::of(*alteration)));
         self.forget_old_path();
         let inside = self.inside_of(command, &changes);
+        let truncation = TruncationRun::of(&self.view, command, &changes);
+        let is_truncation = matches!(command, SchemaCommand::Truncate { .. });
         let late = late_change(command);
         Ok(SchemaRun {
             changes,
@@ -49,6 +51,8 @@ impl Session {
             beside: None,
             has_table: false,
             created: None,
+            is_truncation,
+            truncation,
             savepoint,
         })
     }
@@ -137,6 +141,11 @@ impl Session {
     }
 
     fn step_in_schema(&mut self, run: &mut SchemaRun, output: &mut dyn Output) -> Flow<bool> {
+        if let Some(truncation) = &mut run.truncation
+            && self.before_truncation(truncation, &run.changes, output)?
+        {
+            return Ok(true);
+        }
         if let Some(change) = run.changes.get(run.done) {
             match (&run.beside, change) {
                 (Some((table, planned)), CatalogChange::CreateIndex { index, .. }) => {
@@ -194,9 +203,11 @@ impl Session {
             run.alteration = alteration.map(|alteration| Box::new(AlterationRun::of(*alteration)));
             return Ok(true);
         }
-        match self.view.is_truncation_whole(&run.changes) {
-            true => Ok(false),
-            false => Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))),
+        let is_whole = self.view.is_truncation_whole(&run.changes);
+        match &mut run.truncation {
+            Some(truncation) if is_whole => self.after_truncation(truncation, output),
+            None if is_whole && (!run.is_truncation || self.is_without_triggers(&run.changes)) => Ok(false),
+            _ => Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))),
         }
     }
 
