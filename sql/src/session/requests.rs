@@ -12,10 +12,11 @@ use hyades_engine::procedure::frame::{Frame, Request};
 use hyades_engine::procedure::ir::{Instruction, Procedure};
 use hyades_types::definition::CatalogChange;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::value::Value;
 
 use super::running::SchemaRun;
 use super::state::State;
-use super::{Output, Session};
+use super::{Notice, Output, Session};
 use crate::compile::action::Action;
 use crate::ddl::command::SchemaCommand;
 use crate::ddl::databases::is_alone;
@@ -29,6 +30,8 @@ const SCHEMA_WORDS: [&str; 7] = ["create", "alter", "drop", "truncate", "comment
 pub(super) struct SchemaRequests {
     /// The change that waits.
     run: Option<SchemaRun>,
+    /// What it has told so far.
+    told: Told,
     has_changed: bool,
 }
 
@@ -36,6 +39,30 @@ impl SchemaRequests {
     /// Forgets the change that waits, because the statement starts again.
     pub(super) fn withdraw(&mut self) {
         self.run = None;
+        self.told = Told::default();
+    }
+}
+
+/// The messages of a schema change, which are passed on once it is made or has failed: if it starts again, it
+/// tells them again.
+#[derive(Default)]
+struct Told(Vec<Notice>);
+
+impl Output for Told {
+    fn row(&mut self, _values: &mut [Value]) -> Result<()> {
+        Ok(())
+    }
+
+    fn copy_data(&mut self, _bytes: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        self.0.push(notice);
+    }
+
+    fn restart(&mut self) {
+        self.0.clear();
     }
 }
 
@@ -124,6 +151,17 @@ impl Session {
         frame: &Frame,
         output: &mut dyn Output,
     ) -> Flow<Result<()>> {
+        let mut told = std::mem::take(&mut self.schema_requests.told);
+        let outcome = self.make_change_within(text, frame, &mut told);
+        if let Err(Interrupt::Wait(ticket)) = outcome {
+            self.schema_requests.told = told;
+            return Err(Interrupt::Wait(ticket));
+        }
+        told.0.into_iter().for_each(|notice| output.notice(notice));
+        outcome
+    }
+
+    fn make_change_within(&mut self, text: &str, frame: &Frame, output: &mut Told) -> Flow<Result<()>> {
         let begun = match self.schema_requests.run.take() {
             Some(run) => Ok(run),
             None => self.begin_change_within(text, output),
@@ -146,6 +184,7 @@ impl Session {
                 }
                 Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
                     self.note_stale_plan()?;
+                    output.restart();
                     drop(self.view.worker.rollback_to(run.savepoint));
                     run = match self.begin_change_within(text, output) {
                         Ok(run) => run,
