@@ -148,7 +148,15 @@ fn call(client: &mut Client, program: &Program, tally: &mut Tally) -> std::resul
             return Ok(());
         }
     }
-    let lines = client.run(&format!("explain {}", program.call)).map_err(|error| error.to_string())?;
+    let lines = match client.run(&format!("explain {}", program.call)) {
+        Ok(lines) => lines,
+        // The body has an operator that does not exist, which creating the procedure does not tell.
+        Err(error) => {
+            tally.refused += 1;
+            note(tally, &error);
+            return Ok(());
+        }
+    };
     let logging = lines.iter().find_map(|line| line.trim().strip_prefix("Logging: "));
     let logging = logging.ok_or_else(|| format!("EXPLAIN says {lines:?}"))?;
     let is_command =
