@@ -71,6 +71,10 @@ pub(crate) fn chosen_role(id: RoleId, name: &str) -> String {
     format!("{} {name}", id.0)
 }
 
+fn number_of_chosen(role: &str) -> Option<RoleId> {
+    role.split_once(' ').and_then(|(id, _)| id.parse().ok()).map(RoleId)
+}
+
 /// Settings that RESET ALL leaves alone.
 const KEPT: [&str; 2] = ["role", "session_authorization"];
 
@@ -415,13 +419,12 @@ impl Settings {
     /// The role that SET ROLE chose.
     pub(crate) fn role(&self) -> Option<RoleId> {
         let role = self.values.get("role").or_else(|| self.initial.get("role"))?;
-        role.split_once(' ').and_then(|(id, _)| id.parse().ok()).map(RoleId)
+        number_of_chosen(role)
     }
 
     /// The role that SET SESSION AUTHORIZATION chose.
     pub(crate) fn session_role(&self) -> Option<RoleId> {
-        let role = self.values.get("session_authorization")?;
-        role.split_once(' ').and_then(|(id, _)| id.parse().ok()).map(RoleId)
+        number_of_chosen(self.values.get("session_authorization")?)
     }
 
     /// Sets what `$user` means.

@@ -271,10 +271,9 @@ pub fn write(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
 
 /// The family, the length of the mask, whether it is a `cidr`, the number of bytes that follow, the address.
 fn write_network(network: Network, out: &mut Vec<u8>) {
-    let octets = network.octets();
     let family = if network.family() == 4 { FAMILY_V4 } else { FAMILY_V6 };
-    out.extend_from_slice(&[family, network.bits(), u8::from(network.is_cidr()), octets.len() as u8]);
-    out.extend_from_slice(&octets);
+    out.extend_from_slice(&[family, network.bits(), u8::from(network.is_cidr()), network.width() / 8]);
+    network.append_octets(out);
 }
 
 /// Reads what [`write_network`] writes. What it says of being a `cidr` does not count.

@@ -589,13 +589,8 @@ impl TableDefinition {
 
     /// Whether an index is on this column, or on an expression that reads it.
     pub fn is_read_by(&self, index: &IndexDefinition, column: u16) -> bool {
-        let computes = |key: &u16| {
-            let generation = self.columns.get(usize::from(*key)).and_then(|key| key.generation.as_ref());
-            generation.is_some_and(|own| own.indexed.is_some() && own.columns.contains(&column))
-        };
-        let is_condition = index.predicate.as_ref().is_some_and(|own| own.columns.contains(&column));
-        let is_key = |key: u16| key == column || computes(&key);
-        is_condition || index.key_columns().any(is_key) || index.included.contains(&column)
+        let is_own = index.key_columns().any(|key| key == column) || index.included.contains(&column);
+        is_own || self.is_computed_from(index, column)
     }
 
     /// The name that messages use for an element of a key.

@@ -52,11 +52,11 @@ impl Network {
         self.is_cidr
     }
 
-    /// The bytes of the address, from the highest on.
-    pub fn octets(self) -> Box<[u8]> {
+    /// Appends the bytes of the address, from the highest on: 4 or 16.
+    pub fn append_octets(self, out: &mut Vec<u8>) {
         match self.address {
-            IpAddr::V4(address) => address.octets().into(),
-            IpAddr::V6(address) => address.octets().into(),
+            IpAddr::V4(address) => out.extend_from_slice(&address.octets()),
+            IpAddr::V6(address) => out.extend_from_slice(&address.octets()),
         }
     }
 

@@ -533,7 +533,7 @@ fn append_content(sql_type: SqlType, value: &Value, out: &mut Vec<u8>) {
         (Value::Array(array), SqlType::Array(element)) => array_content::append(element, array, out),
         (Value::Network(network), SqlType::Inet | SqlType::Cidr) => {
             out.push(network.bits());
-            out.extend_from_slice(&network.octets());
+            network.append_octets(out);
         }
         (value, sql_type) => {
             unreachable!("{value:?} for a {} column: the compiler must have cast it", sql_type.base_name())

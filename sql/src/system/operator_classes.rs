@@ -67,14 +67,11 @@ const CHAR: u32 = 1042;
 
 /// The number of the type under which its classes are listed.
 fn listed_type(sql_type: SqlType) -> u32 {
-    /// `cidr`, which is an `inet` to them.
-    const CIDR: u32 = 650;
-    const INET: u32 = 869;
     match sql_type {
+        SqlType::Cidr => SqlType::Inet.oid(),
         SqlType::Varchar(_) => SqlType::Text.oid(),
         SqlType::Array(_) => ANY_ARRAY,
         SqlType::Enum(_) => ANY_ENUM,
-        other if other.oid() == CIDR => INET,
         other => other.oid(),
     }
 }

@@ -78,9 +78,9 @@ pub(crate) fn encode_numeric(number: &Numeric, out: &mut Vec<u8>) {
 /// sort as the values do.
 pub(super) fn encode_network(network: Network, out: &mut Vec<u8>) {
     out.push(network.family());
-    out.extend_from_slice(&network.to_cidr().octets());
+    network.to_cidr().append_octets(out);
     out.push(network.bits());
-    out.extend_from_slice(&network.octets());
+    network.append_octets(out);
 }
 
 /// The length of that encoding, of a network of this family.

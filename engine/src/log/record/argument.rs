@@ -124,7 +124,8 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
         Value::Jsonb(value) => write_bytes(into, value.as_bytes()),
         Value::Network(network) => {
             into.extend_from_slice(&[u8::from(network.is_cidr()), network.bits()]);
-            write_bytes(into, &network.octets());
+            write_varint(into, u64::from(network.width() / 8));
+            network.append_octets(into);
         }
         Value::MacAddr(bytes) => into.extend_from_slice(bytes),
         Value::MacAddr8(bytes) => into.extend_from_slice(bytes),
