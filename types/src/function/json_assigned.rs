@@ -6,6 +6,7 @@
 //! Reference: `jsonb_set_element` and `push_path` of PostgreSQL 15's `jsonfuncs.c`.
 
 use super::json_access::index;
+use super::json_change::{Rest, finished};
 use super::{Function, mismatch};
 use crate::collect::{self, List};
 use crate::environment::Environment;
@@ -33,12 +34,6 @@ pub(super) fn call(function: Function, arguments: &[Value], _: &Environment) -> 
     assigned(whole.root(), &path, new.root()).map(Value::Jsonb)
 }
 
-/// What follows the place of the change in an enclosing node.
-enum Rest<'a> {
-    Members(Members<'a>),
-    Items(Items<'a>),
-}
-
 fn wrong(message: impl Into<String>) -> Error {
     Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
 }
@@ -63,18 +58,7 @@ fn assigned(whole: RawNode<'_>, path: &[&str], new: RawNode<'_>) -> Result<Jsonb
             None => break,
         }
     }
-    for rest in rests.into_vec().into_iter().rev() {
-        match rest {
-            Rest::Members(members) => {
-                for (key, value) in members {
-                    builder.member(key, value)?;
-                }
-            }
-            Rest::Items(mut items) => items.try_for_each(|item| builder.node(item))?,
-        }
-        builder.end()?;
-    }
-    builder.finish()
+    finished(builder, rests)
 }
 
 /// Begins an object, up to the value of the first subscript, which is returned if the path goes on in it.

@@ -182,6 +182,17 @@ fn changed(value: &Jsonb, path: &ArrayValue, change: Change<'_>) -> Result<Jsonb
             None => break,
         }
     }
+    finished(builder, rests)
+}
+
+/// The part of a node after the place of the change.
+pub(super) enum Rest<'a> {
+    Members(Members<'a>),
+    Items(Items<'a>),
+}
+
+/// The changed value, once what follows the change in each enclosing node, the outermost first, is copied.
+pub(super) fn finished(mut builder: Builder, rests: List<Rest<'_>>) -> Result<Jsonb> {
     for rest in rests.into_vec().into_iter().rev() {
         match rest {
             Rest::Members(members) => {
@@ -194,12 +205,6 @@ fn changed(value: &Jsonb, path: &ArrayValue, change: Change<'_>) -> Result<Jsonb
         builder.end()?;
     }
     builder.finish()
-}
-
-/// The part of a node after the place of the change.
-enum Rest<'a> {
-    Members(Members<'a>),
-    Items(Items<'a>),
 }
 
 /// Begins the object and copies the members before the key; returns the value to continue with.
