@@ -146,11 +146,12 @@ fn check_options(options: &[(String, String)]) -> Result<()> {
     for (name, value) in options {
         match name.as_str() {
             "security_barrier" | "security_invoker" => {
-                if !matches!(value.as_str(), "true" | "false" | "on" | "off" | "1" | "0") {
+                let folded = value.to_ascii_lowercase();
+                if !matches!(folded.as_str(), "true" | "false" | "on" | "off" | "1" | "0") {
                     let message = format!("invalid value for boolean option \"{name}\": {value}");
                     return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
                 }
-                if name == "security_invoker" && matches!(value.as_str(), "true" | "on" | "1") {
+                if name == "security_invoker" && matches!(folded.as_str(), "true" | "on" | "1") {
                     return unsupported("security_invoker is not supported yet");
                 }
             }

@@ -260,13 +260,7 @@ fn set(tokens: &mut Tokens<'_>) -> Result<Statement> {
         return Ok(Statement::SetTransaction(modes(tokens, true)?));
     }
     if tokens.accept("constraints") {
-        let mut names = Vec::new();
-        if !tokens.accept("all") {
-            names.push(tokens.qualified_name()?);
-            while tokens.accept_symbol(",") {
-                names.push(tokens.qualified_name()?);
-            }
-        }
+        let names = if tokens.accept("all") { Vec::new() } else { tokens.qualified_names()? };
         let is_deferred = tokens.accept("deferred");
         if !is_deferred {
             tokens.expect("immediate")?;

@@ -56,10 +56,7 @@ pub(crate) fn drop_index(sql: &str) -> Result<Option<Statement>> {
     }
     let is_concurrent = tokens.accept("concurrently");
     let if_exists = tokens.if_exists()?;
-    let mut names = vec![tokens.qualified_name()?];
-    while tokens.accept_symbol(",") {
-        names.push(tokens.qualified_name()?);
-    }
+    let names = tokens.qualified_names()?;
     let cascades = tokens.drop_behavior();
     tokens.end()?;
     Ok(Some(Statement::DropIndex(DropIndex { names, if_exists, cascades, is_concurrent })))

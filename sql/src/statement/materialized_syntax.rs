@@ -31,7 +31,7 @@ pub(super) fn create(sql: &str) -> Result<Option<Statement>> {
         known("access method", &tokens.identifier()?, "heap")?;
     }
     let parameters = match tokens.accept("with") {
-        true => parameters(&mut tokens)?,
+        true => tokens.parameters()?,
         false => Vec::new(),
     };
     if tokens.accept("tablespace") {
@@ -70,25 +70,6 @@ fn known(kind: &str, name: &str, only: &str) -> Result<()> {
     Err(Error::input(sqlstate::UNDEFINED_OBJECT, format!("{kind} \"{name}\" does not exist")))
 }
 
-/// `(name [= value], ...)`. Parameters of the table of long values have a qualified name.
-fn parameters(tokens: &mut Tokens<'_>) -> Result<Vec<(String, String)>> {
-    tokens.expect_symbol("(")?;
-    let mut parameters = Vec::new();
-    loop {
-        let mut name = tokens.label()?;
-        if tokens.accept_symbol(".") {
-            name = format!("{name}.{}", tokens.label()?);
-        }
-        let value = if tokens.accept_symbol("=") { tokens.next().text.to_owned() } else { "true".to_owned() };
-        parameters.push((name, value.trim_matches('\'').to_owned()));
-        if !tokens.accept_symbol(",") {
-            break;
-        }
-    }
-    tokens.expect_symbol(")")?;
-    Ok(parameters)
-}
-
 /// `DROP MATERIALIZED VIEW`, or `None` for another DROP.
 pub(super) fn drop_view(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "drop")?;
@@ -97,10 +78,7 @@ pub(super) fn drop_view(sql: &str) -> Result<Option<Statement>> {
     }
     tokens.expect("view")?;
     let if_exists = tokens.if_exists()?;
-    let mut names = vec![tokens.qualified_name()?];
-    while tokens.accept_symbol(",") {
-        names.push(tokens.qualified_name()?);
-    }
+    let names = tokens.qualified_names()?;
     let cascades = tokens.drop_behavior();
     tokens.end()?;
     Ok(Some(Statement::DropView(DropView { names, if_exists, cascades, is_materialized: true })))

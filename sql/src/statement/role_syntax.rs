@@ -320,10 +320,7 @@ fn grant_roles(
 }
 
 fn names(tokens: &mut Tokens<'_>) -> Result<Vec<QualifiedName>> {
-    let mut names = vec![tokens.qualified_name()?];
-    while tokens.accept_symbol(",") {
-        names.push(tokens.qualified_name()?);
-    }
+    let names = tokens.qualified_names()?;
     Ok(names)
 }
 

@@ -53,10 +53,7 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
 pub(crate) fn drop_sequence(sql: &str) -> Result<Option<Statement>> {
     let Some(mut tokens) = begin(sql, "drop")? else { return Ok(None) };
     let if_exists = tokens.if_exists()?;
-    let mut names = vec![tokens.qualified_name()?];
-    while tokens.accept_symbol(",") {
-        names.push(tokens.qualified_name()?);
-    }
+    let names = tokens.qualified_names()?;
     let cascades = tokens.drop_behavior();
     tokens.end()?;
     Ok(Some(Statement::DropSequence(DropSequence { names, if_exists, cascades })))

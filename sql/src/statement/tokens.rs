@@ -139,6 +139,35 @@ impl<'a> Tokens<'a> {
         self.qualified(parts, start)
     }
 
+    /// Names with commas between them.
+    pub(super) fn qualified_names(&mut self) -> Result<Vec<QualifiedName>> {
+        let mut names = vec![self.qualified_name()?];
+        while self.accept_symbol(",") {
+            names.push(self.qualified_name()?);
+        }
+        Ok(names)
+    }
+
+    /// `(name [= value], ...)`, the parameters of a relation. Those of its table of long values have a name
+    /// of two parts.
+    pub(super) fn parameters(&mut self) -> Result<Vec<(String, String)>> {
+        self.expect_symbol("(")?;
+        let mut parameters = Vec::new();
+        loop {
+            let mut name = self.label()?;
+            if self.accept_symbol(".") {
+                name = format!("{name}.{}", self.label()?);
+            }
+            let value = if self.accept_symbol("=") { self.next().text.to_owned() } else { "true".to_owned() };
+            parameters.push((name, value.trim_matches('\'').to_owned()));
+            if !self.accept_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        Ok(parameters)
+    }
+
     /// A name in parts, with points between them.
     pub(super) fn dotted(&mut self) -> Result<Vec<String>> {
         let mut parts = vec![self.identifier()?];

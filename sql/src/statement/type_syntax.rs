@@ -106,10 +106,7 @@ fn added_value(tokens: &mut Tokens<'_>) -> Result<TypeAction> {
 pub(crate) fn drop_type(sql: &str) -> Result<Option<Statement>> {
     let Some((mut tokens, is_domain)) = begin(sql, "drop")? else { return Ok(None) };
     let if_exists = tokens.if_exists()?;
-    let mut names = vec![tokens.qualified_name()?];
-    while tokens.accept_symbol(",") {
-        names.push(tokens.qualified_name()?);
-    }
+    let names = tokens.qualified_names()?;
     let cascades = tokens.drop_behavior();
     tokens.end()?;
     Ok(Some(Statement::DropType(DropType { is_domain, names, if_exists, cascades })))

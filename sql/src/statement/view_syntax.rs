@@ -29,7 +29,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     }
     let mut options = Vec::new();
     if tokens.accept("with") {
-        options = self::options(&mut tokens)?;
+        options = tokens.parameters()?;
     }
     tokens.expect("as")?;
     let begins_query = |word: &&str| tokens.peek().is_word(word);
@@ -41,22 +41,6 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     let create =
         CreateView { name, columns, options, query, query_offset, or_replace, is_temporary, is_recursive };
     Ok(Some(Statement::CreateView(Box::new(create))))
-}
-
-/// `(name = value, ...)`.
-fn options(tokens: &mut Tokens<'_>) -> Result<Vec<(String, String)>> {
-    tokens.expect_symbol("(")?;
-    let mut options = Vec::new();
-    loop {
-        let name = tokens.label()?;
-        let value = if tokens.accept_symbol("=") { tokens.next().text.to_owned() } else { "true".to_owned() };
-        options.push((name, value.trim_matches('\'').to_ascii_lowercase()));
-        if !tokens.accept_symbol(",") {
-            break;
-        }
-    }
-    tokens.expect_symbol(")")?;
-    Ok(options)
 }
 
 /// The query, which is refused if it ends in WITH [LOCAL | CASCADED] CHECK OPTION.
@@ -83,10 +67,7 @@ pub(crate) fn drop_view(sql: &str) -> Result<Option<Statement>> {
         return Ok(None);
     }
     let if_exists = tokens.if_exists()?;
-    let mut names = vec![tokens.qualified_name()?];
-    while tokens.accept_symbol(",") {
-        names.push(tokens.qualified_name()?);
-    }
+    let names = tokens.qualified_names()?;
     let cascades = tokens.drop_behavior();
     tokens.end()?;
     Ok(Some(Statement::DropView(DropView { names, if_exists, cascades, is_materialized: false })))
