@@ -626,3 +626,33 @@ impl Dialect for HyadesDialect {
         supports_comma_separated_trim,
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use sqlparser::keywords::{ALL_KEYWORDS, ALL_KEYWORDS_INDEX};
+
+    use super::NO_BARE_ALIAS;
+
+    #[test]
+    fn words_that_need_as_are_those_of_the_catalog() {
+        let words = include_str!("../system/keywords.txt").lines().filter_map(|line| {
+            let (_, line) = line.split_once(' ')?;
+            line.strip_prefix("f ")
+        });
+        let of_catalog: BTreeSet<String> =
+            words.flat_map(str::split_whitespace).map(str::to_uppercase).collect();
+        let known = ALL_KEYWORDS.iter().zip(ALL_KEYWORDS_INDEX);
+        let (mut refused, mut expected) = (BTreeSet::new(), BTreeSet::new());
+        for (word, keyword) in known {
+            if NO_BARE_ALIAS.contains(keyword) {
+                refused.insert(*word);
+            }
+            if of_catalog.contains(*word) {
+                expected.insert(*word);
+            }
+        }
+        assert_eq!(refused, expected);
+    }
+}
