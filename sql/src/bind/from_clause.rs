@@ -9,15 +9,15 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, BigDecimal, SqlType, Value};
 use sqlparser::ast::{
-    Expr as Ast, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
-    TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs,
+    Expr as Ast, FunctionArg, FunctionArgExpr, Ident, ObjectName, TableAlias, TableAliasColumnDef,
+    TableFactor, TableFunctionArgs,
 };
 use sqlparser::tokenizer::Span;
 
 use super::aggregate::is_aggregate_name;
 use super::aggregation::IN_FUNCTION;
 use super::row_syntax::{EXPAND_ARRAY, names_expanded_array};
-use super::rows_from::{CallInFrom, RECORDS_OF, typed_columns};
+use super::rows_from::{CallInFrom, RECORDS_OF, typed_columns, written_call};
 use super::scope::{Relation, RelationKind, Scope, Visibility};
 use super::set_call::SET_FUNCTIONS;
 use super::tree::{
@@ -26,7 +26,7 @@ use super::tree::{
 use super::{Binder, Bound, Place};
 use crate::evaluation;
 use crate::statement::names::{fold, name_in_catalog, parts};
-use crate::statement::query::{parse_expression, select_of};
+use crate::statement::query::select_of;
 use crate::system::object_id;
 use crate::system::relation::{self, SEQUENCE_COLUMNS, SystemRelation};
 
@@ -333,7 +333,7 @@ impl Binder<'_> {
     ) -> Result<Option<Item>> {
         let (place, own) = (Place::of(name), name_in_catalog(name));
         if names_expanded_array(name) {
-            return self.expanded_item(arguments, alias, with_ordinality, place).map(Some);
+            return self.expanded_item(arguments, alias, place).map(Some);
         }
         let Some(shown) = own.as_deref() else { return Ok(None) };
         let ordinality = ordinality(with_ordinality);
@@ -437,20 +437,7 @@ impl Binder<'_> {
             Place::At(start) => Ident::with_span(Span::new(start, start), "regexp_matches"),
             _ => Ident::new("regexp_matches"),
         };
-        let call = Ast::Function(sqlparser::ast::Function {
-            name: ObjectName::from(vec![name]),
-            uses_odbc_syntax: false,
-            parameters: FunctionArguments::None,
-            args: FunctionArguments::List(FunctionArgumentList {
-                duplicate_treatment: None,
-                args: arguments.to_vec(),
-                clauses: Vec::new(),
-            }),
-            filter: None,
-            null_treatment: None,
-            over: None,
-            within_group: Vec::new(),
-        });
+        let call = Ast::Function(written_call(name.into(), arguments.to_vec()));
         let mut alias = alias.cloned().unwrap_or_else(|| TableAlias {
             explicit: true,
             name: Ident::new("regexp_matches"),
@@ -516,12 +503,8 @@ impl Binder<'_> {
         &mut self,
         arguments: &[FunctionArg],
         alias: Option<&TableAlias>,
-        with_ordinality: bool,
         place: Place,
     ) -> Result<Item> {
-        if with_ordinality {
-            return self.unsupported("WITH ORDINALITY of this function is", place);
-        }
         let [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))] = arguments else {
             return Err(self.no_function(EXPAND_ARRAY, "*", place));
         };
@@ -591,13 +574,7 @@ impl Binder<'_> {
             let message = "aggregate functions are not allowed in functions in FROM";
             return self.fail(sqlstate::GROUPING_ERROR, message, Place::of(name));
         }
-        let mut call = parse_expression("f()")?;
-        if let Ast::Function(function) = &mut call {
-            function.name = name.clone();
-            if let FunctionArguments::List(list) = &mut function.args {
-                list.args = arguments.to_vec();
-            }
-        }
+        let call = Ast::Function(written_call(name.clone(), arguments.to_vec()));
         let (query, mut columns, outer) = self.lateral_rows_of(&select_of(call)?)?;
         let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
         let own_name = alias_name.unwrap_or(own_name);

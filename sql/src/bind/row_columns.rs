@@ -15,10 +15,10 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::rows::Row;
+use super::rows_from::written_call;
 use super::tree::{BoundQuery, Fields, KnownRows};
 use super::{Binder, Bound, Place};
 use crate::statement::names::fold;
-use crate::statement::query::parse_expression;
 
 impl Binder<'_> {
     /// Notes which fields the row has that was made last.
@@ -67,12 +67,16 @@ impl Binder<'_> {
 
     /// The row that `_pg_expandarray` returns.
     pub(super) fn expanded_array(&mut self, call: &ast::Function, place: Place) -> Result<Row> {
-        let argument = call.args.to_string();
+        let of_array = |name: &str| {
+            ast::Expr::Function(ast::Function { name: ast::Ident::new(name).into(), ..call.clone() })
+        };
+        let first = ast::Expr::Value(ast::Value::Number("1".to_owned(), false).with_empty_span());
+        let bounds = [first, of_array("cardinality")];
+        let bounds = bounds.map(|bound| ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(bound)));
+        let numbers = written_call(ast::Ident::new("generate_series").into(), bounds.to_vec());
         let mut fields = Vec::with_capacity(2);
-        for (name, text) in
-            [("x", format!("unnest{argument}")), ("n", format!("generate_series(1, cardinality{argument})"))]
-        {
-            fields.push((name.to_owned(), self.expression(&parse_expression(&text)?)?));
+        for (name, value) in [("x", of_array("unnest")), ("n", ast::Expr::Function(numbers))] {
+            fields.push((name.to_owned(), self.expression(&value)?));
         }
         Ok(Row::of_fields(fields, place))
     }

@@ -205,10 +205,12 @@ impl Binder<'_> {
                 let message = format!("column name \"{folded}\" specified more than once");
                 return self.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);
             }
-            let record = Ast::Identifier(Ident::new("record"));
+            let arguments = [Ast::Identifier(Ident::new("record")), literal(&folded)];
+            let arguments = arguments.map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)));
+            let member_of = written_call(Ident::with_quote('"', MEMBER_OF).into(), arguments.to_vec());
             let member = Ast::Cast {
                 kind: ast::CastKind::Cast,
-                expr: Box::new(Ast::Function(call_of(MEMBER_OF, vec![record, literal(&folded)])?)),
+                expr: Box::new(Ast::Function(member_of)),
                 data_type: (*data_type).clone(),
                 array: false,
                 format: None,
@@ -300,22 +302,22 @@ fn literal(text: &str) -> Ast {
     Ast::Value(ast::Value::SingleQuotedString(text.to_owned()).with_empty_span())
 }
 
-fn call_of(name: &str, arguments: Vec<Ast>) -> Result<ast::Function> {
-    let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)));
-    Ok(ast::Function {
-        name: ObjectName::from(vec![Ident::with_quote('"', name)]),
+/// A call as it is written.
+pub(super) fn written_call(name: ObjectName, args: Vec<FunctionArg>) -> ast::Function {
+    ast::Function {
+        name,
         uses_odbc_syntax: false,
         parameters: FunctionArguments::None,
         args: FunctionArguments::List(FunctionArgumentList {
             duplicate_treatment: None,
-            args: args.collect(),
+            args,
             clauses: Vec::new(),
         }),
         filter: None,
         null_treatment: None,
         over: None,
         within_group: Vec::new(),
-    })
+    }
 }
 
 fn function_factor(name: &ObjectName, arguments: &[FunctionArg], alias: Option<TableAlias>) -> TableFactor {
