@@ -6,7 +6,7 @@ mod formats;
 
 use std::time::Duration;
 
-use hyades_engine::procedure::ir::{Callee, Expr, Procedure};
+use hyades_engine::procedure::ir::{Expr, Procedure};
 use hyades_engine::procedure::listing::{SlotNames, shown};
 use hyades_types::value::Value;
 use serde_json::json;
@@ -61,11 +61,9 @@ impl PlanNode {
         while let Some(procedure) = listed.get(next).copied() {
             next += 1;
             self.program.extend(procedure.to_string().lines().map(str::to_owned));
-            for callee in &procedure.callees {
-                if let Callee::Procedure { procedure, .. } = callee
-                    && !listed.iter().any(|known| known.name == procedure.name)
-                {
-                    listed.push(procedure);
+            for called in procedure.called() {
+                if !listed.iter().any(|known| known.name == called.procedure.name) {
+                    listed.push(&called.procedure);
                 }
             }
         }

@@ -13,7 +13,7 @@ use hyades_types::definition::{RoutineDefinition, RoutineId, TableId, TableName}
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::Sequence;
 
-use super::ir::{Callee, Procedure};
+use super::ir::Procedure;
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
@@ -37,7 +37,10 @@ impl Routine {
     ) -> Result<Arc<Procedure>> {
         let Some(schema) = view.temporary_schema() else { return self.shared_procedure(compiler, view) };
         match (self.shared_procedure(compiler, &Permanent(view)), compiler) {
-            (Ok(procedure), _) if !procedure.is_overshadowed(view, schema) => Ok(procedure),
+            // Of a member it is not known whether the rest of its cycle is overshadowed.
+            (Ok(procedure), _) if !procedure.is_member && !procedure.is_overshadowed(view, schema) => {
+                Ok(procedure)
+            }
             (Ok(_), Some(compiler)) => compiler.compile(&self.definition, view).map(Arc::new),
             (Err(error), Some(compiler)) => {
                 compiler.compile(&self.definition, view).map(Arc::new).map_err(|_| error)
@@ -67,7 +70,7 @@ impl Routine {
             Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
         })?;
         let procedure = Arc::new(compiler.compile(&self.definition, view)?);
-        let is_kept = !self.is_dropped() && !procedure.needs_enclosing();
+        let is_kept = !self.is_dropped() && !procedure.is_member;
         let Some(version) = version.filter(|_| is_kept) else { return Ok(procedure) };
         let kept = self.keep_compiled(version, Arc::clone(&procedure) as _, |kept| {
             kept.downcast_ref::<Procedure>().is_some_and(Procedure::is_current)
@@ -155,19 +158,13 @@ impl Procedure {
             view.table(&name).is_some() || view.sequence_named(&name).is_some()
         };
         self.open_names.iter().any(is_taken)
-            || self.callees.iter().any(|callee| match callee {
-                Callee::Enclosing(_) => false,
-                Callee::Procedure { procedure, .. } => procedure.is_overshadowed(view, schema),
-            })
+            || self.called().any(|called| called.procedure.is_overshadowed(view, schema))
     }
 
     /// Whether its tables and types, and those of its callees, are still as they were when it was compiled.
     pub fn is_current(&self) -> bool {
         self.tables.iter().all(|used| used.table.version() == used.version && !used.table.is_dropped())
             && self.types.iter().all(|used| !used.is_superseded())
-            && self.callees.iter().all(|callee| match callee {
-                Callee::Enclosing(_) => true,
-                Callee::Procedure { procedure, routine } => !routine.is_dropped() && procedure.is_current(),
-            })
+            && self.called().all(|called| !called.routine.is_dropped() && called.procedure.is_current())
     }
 }

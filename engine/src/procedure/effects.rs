@@ -14,8 +14,8 @@ use smallvec::{SmallVec, smallvec};
 use super::cursor_statement::CursorAction;
 use super::deep::with_stack;
 use super::ir::{
-    Callee, Expr, IndexNumber, Instruction, JoinStep, Label, Procedure, Register, Report, RowSlot, ScanBound,
-    Sight, TableIndex,
+    Expr, IndexNumber, Instruction, JoinStep, Label, Procedure, Register, Report, RowSlot, ScanBound, Sight,
+    TableIndex,
 };
 
 /// What an instruction does besides evaluating its expressions.
@@ -304,12 +304,8 @@ impl Procedure {
 
     /// The value for [`Procedure::asks_catalog`].
     pub fn looks_at_catalog(&self) -> bool {
-        let callee_looks = |callee: &Callee| match callee {
-            Callee::Enclosing(_) => false,
-            Callee::Procedure { procedure, .. } => procedure.asks_catalog,
-        };
         self.code.iter().any(|instruction| instruction.looks_at().catalog)
-            || self.callees.iter().any(callee_looks)
+            || self.called().any(|called| called.procedure.asks_catalog)
     }
 
     /// Whether it changes and locks no rows.
@@ -321,11 +317,7 @@ impl Procedure {
             Instruction::Dynamic(_) | Instruction::EndTransaction { .. } | Instruction::Cursor(_) => false,
             other => !matches!(other.effects().table, Some((_, TableUse::Write))),
         };
-        let callee_looks = |callee: &Callee| match callee {
-            Callee::Enclosing(_) => true,
-            Callee::Procedure { procedure, .. } => procedure.only_looks(),
-        };
-        self.code.iter().all(looks) && self.callees.iter().all(callee_looks)
+        self.code.iter().all(looks) && self.called().all(|called| called.procedure.only_looks())
     }
 
     /// For each register, whether the procedure reads it, and whether it sets it.
@@ -346,7 +338,7 @@ impl Procedure {
         (reads, sets)
     }
 
-    /// Whether it, or what it calls, may change rows of this table.
+    /// Whether it, or what it calls, may change rows of this table. The rest of a member's cycle may.
     pub fn may_write(&self, table: TableId) -> bool {
         let writes = |instruction: &Instruction| match instruction {
             Instruction::Dynamic(_) | Instruction::Cursor(_) => true,
@@ -355,21 +347,15 @@ impl Procedure {
                 _ => false,
             },
         };
-        let callee_writes = |callee: &Callee| match callee {
-            Callee::Enclosing(levels) => *levels > 0,
-            Callee::Procedure { procedure, .. } => procedure.may_write(table),
-        };
-        self.code.iter().any(writes) || self.callees.iter().any(callee_writes)
+        self.is_member
+            || self.code.iter().any(writes)
+            || self.called().any(|called| called.procedure.may_write(table))
     }
 
     /// Whether it, or what it calls, ends transactions.
     pub fn ends_transactions(&self) -> bool {
         let ends = |instruction: &Instruction| matches!(instruction, Instruction::EndTransaction { .. });
-        let callee_ends = |callee: &Callee| match callee {
-            Callee::Enclosing(_) => false,
-            Callee::Procedure { procedure, .. } => procedure.ends_transactions(),
-        };
-        self.code.iter().any(ends) || self.callees.iter().any(callee_ends)
+        self.code.iter().any(ends) || self.called().any(|called| called.procedure.ends_transactions())
     }
 }
 

@@ -95,9 +95,9 @@ pub struct Frame {
     /// ([`Access::snapshot_time`](crate::txn::Access)).
     pub(crate) snapshot_time: Option<u64>,
     pub(crate) calls: Option<Box<Calls>>,
-    /// The place among the callers of the frame whose procedure contains this one: that of the caller, unless
-    /// the call was one of an enclosing procedure.
-    pub(crate) definer: usize,
+    /// The place among the callers of the frame of the head of its cycle of calls: its own, unless the call
+    /// was one of a [`Callee::Member`](super::ir::Callee::Member).
+    pub(crate) head: usize,
     /// What the run needs its session to do.
     pub request: Option<Request>,
     /// The result of [`Request::Compile`].
@@ -135,7 +135,7 @@ impl Frame {
             emits_to: None,
             snapshot_time: None,
             calls: None,
-            definer: 0,
+            head: 0,
             request: None,
             compiled: None,
             procedure,

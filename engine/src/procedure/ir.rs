@@ -106,18 +106,20 @@ pub struct Procedure {
     pub is_trigger: bool,
     /// The procedures on the longest way from it to what it calls, itself included.
     pub depth: u32,
-    /// The procedures in it, itself included, that exist only inside of others, since they call one of those.
-    pub contained: u32,
+    /// If it is the head of a cycle of calls, the other procedures of that, which exist only in it.
+    pub members: Vec<Called>,
+    /// Its number as a [`Callee::Member`]. The members have those that follow.
+    pub number: u16,
+    /// Whether it is a procedure of a cycle that has another head. Then it can run only inside that one, and
+    /// what is asked of it leaves out what the rest of the cycle does.
+    pub is_member: bool,
 }
 
 impl Procedure {
     /// Whether it, or what it calls, uses the table.
     pub fn uses_table(&self, table: TableId) -> bool {
         self.tables.iter().any(|used| used.table.id() == table)
-            || self.callees.iter().any(|callee| match callee {
-                Callee::Enclosing(_) => false,
-                Callee::Procedure { procedure, .. } => procedure.uses_table(table),
-            })
+            || self.called().any(|called| called.procedure.uses_table(table))
     }
 
     /// Passes all rights that a run, including everything that it calls, needs to `see`.
@@ -126,22 +128,34 @@ impl Procedure {
     /// The error of `see`.
     pub fn for_each_right(&self, see: &mut dyn FnMut(&NeededRight) -> Result<()>) -> Result<()> {
         self.rights.iter().try_for_each(&mut *see)?;
-        self.callees.iter().try_for_each(|callee| match callee {
-            Callee::Enclosing(_) => Ok(()),
-            Callee::Procedure { procedure, .. } => procedure.for_each_right(see),
-        })
+        self.called().try_for_each(|called| called.procedure.for_each_right(see))
     }
 
-    /// Whether it, or what it calls, calls a procedure around it. Then it can run only inside that one.
-    pub fn needs_enclosing(&self) -> bool {
-        self.reaches_out(0)
+    /// The procedures that it calls outside of its cycle, and if it is the head of that, those in it.
+    pub fn called(&self) -> impl Iterator<Item = &Called> {
+        let outside = self.callees.iter().filter_map(|callee| match callee {
+            Callee::Member { .. } => None,
+            Callee::Procedure(called) => Some(called),
+        });
+        outside.chain(&self.members)
     }
 
-    fn reaches_out(&self, depth: u16) -> bool {
-        self.callees.iter().any(|callee| match callee {
-            Callee::Enclosing(levels) => *levels > depth,
-            Callee::Procedure { procedure, .. } => procedure.reaches_out(depth + 1),
-        })
+    /// Makes it the head of a cycle of calls. What was known of it from then on holds for all of the cycle.
+    pub fn become_head(&mut self, number: u16, members: Vec<Called>) {
+        for Called { procedure, .. } in &members {
+            self.asks_catalog |= procedure.asks_catalog;
+            self.uses_unopened |= procedure.uses_unopened;
+            self.needs_owners_rights |= procedure.needs_owners_rights;
+            self.depth = self.depth.max(procedure.depth.saturating_add(1));
+            self.replay = std::mem::take(&mut self.replay).and(&procedure.replay);
+        }
+        (self.number, self.members) = (number, members);
+    }
+
+    /// A procedure of the cycle of which this is the head, by its number in [`Callee::Member`]. `None`: the
+    /// head.
+    pub fn member(&self, number: u16) -> Option<&Called> {
+        self.members.get(usize::from(number.checked_sub(self.number)?.checked_sub(1)?))
     }
 
     /// A table that it uses.
@@ -168,14 +182,22 @@ pub const SQL_STATEMENT: &str = "statement";
 /// What an [`Instruction::Call`] calls.
 #[derive(Clone, Debug)]
 pub enum Callee {
-    /// A procedure that is being compiled: the one that makes the call (0), the one that calls that (1), and
-    /// so on. So routines may call each other in a cycle.
-    Enclosing(u16),
-    Procedure {
-        procedure: Arc<Procedure>,
-        /// What it was compiled from. When that is dropped, so is this.
-        routine: Arc<Routine>,
+    /// A procedure of the same cycle: of those that call each other, directly or through others. They are
+    /// kept by the one that is called from outside, the head.
+    Member {
+        number: u16,
+        /// For EXPLAIN.
+        name: String,
     },
+    Procedure(Called),
+}
+
+/// A procedure that another contains.
+#[derive(Clone, Debug)]
+pub struct Called {
+    pub procedure: Arc<Procedure>,
+    /// What it was compiled from. When that is dropped, so is this.
+    pub routine: Arc<Routine>,
 }
 
 /// What the compiler guarantees: whether a run can be repeated from a log record that holds only the call.
@@ -200,6 +222,27 @@ impl Replayability {
     /// Deterministic, and nothing to capture.
     pub const PURE: Replayability =
         Replayability::Deterministic { uses_clock: false, uses_random: false, uses_identity: false };
+
+    /// That of a procedure which also runs another.
+    #[must_use]
+    pub fn and(self, other: &Replayability) -> Replayability {
+        match (self, other) {
+            (Replayability::Unknown(why), _) => Replayability::Unknown(why),
+            (_, Replayability::Unknown(why)) => Replayability::Unknown(why.clone()),
+            (
+                Replayability::Deterministic { uses_clock, uses_random, uses_identity },
+                Replayability::Deterministic {
+                    uses_clock: clock,
+                    uses_random: random,
+                    uses_identity: identity,
+                },
+            ) => Replayability::Deterministic {
+                uses_clock: uses_clock || *clock,
+                uses_random: uses_random || *random,
+                uses_identity: uses_identity || *identity,
+            },
+        }
+    }
 }
 
 impl Default for Replayability {

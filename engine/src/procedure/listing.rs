@@ -98,9 +98,9 @@ impl SlotNames for Names<'_> {
 
     fn routine(&self, callee: u16) -> String {
         match self.procedure.callees.get(usize::from(callee)) {
-            Some(Callee::Procedure { procedure, .. }) => procedure.name.clone(),
-            Some(Callee::Enclosing(0)) | None => self.procedure.name.clone(),
-            Some(Callee::Enclosing(levels)) => format!("enclosing procedure {levels}"),
+            Some(Callee::Procedure(called)) => called.procedure.name.clone(),
+            Some(Callee::Member { name, .. }) => name.clone(),
+            None => self.procedure.name.clone(),
         }
     }
 }

@@ -9,12 +9,12 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Callee, Expr};
+use hyades_engine::procedure::ir::Expr;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_types::definition::{ColumnDefinition, DomainDefinition, TableDefinition, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::callee::CalleeEntry;
+use super::callee::{CalleeEntry, callee_of};
 use super::row_expression::row_type;
 use super::types::Declared;
 use super::{Binder, Bound, Place};
@@ -63,8 +63,7 @@ impl Binder<'_> {
     pub(crate) fn checked_value(&mut self, value: Expr, domain: Option<u32>) -> Result<Expr> {
         let Some(domain) = domain else { return Ok(value) };
         let Some(check) = self.domain(domain)?.check.clone() else { return Ok(value) };
-        let procedure = self.context.tables.procedure(&check)?;
-        let callee = Callee::Procedure { procedure, routine: check };
+        let callee = callee_of(self.context.tables, &check, &check)?;
         let callee = self.callee_number(CalleeEntry { callee, is_strict: false })?;
         Ok(Expr::Routine { callee, arguments: vec![value] })
     }

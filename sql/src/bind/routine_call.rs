@@ -9,7 +9,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast::FunctionArg;
 
-use super::callee::{CalleeEntry, enclosing, signature_of};
+use super::callee::{CalleeEntry, callee_of, itself};
 use super::coerce::{Category, category, is_implicit, is_preferred};
 use super::types::other_database;
 use super::{Binder, Bound, Class, Place};
@@ -288,16 +288,10 @@ impl Binder<'_> {
     /// The number by which the code calls it.
     pub(crate) fn callee(&mut self, chosen: &Chosen) -> Result<CalleeIndex> {
         let callee = match chosen {
-            Chosen::Current(_) => Callee::Enclosing(0),
+            Chosen::Current(definition) => itself(definition),
             Chosen::Stored(routine) => {
                 self.need_to_call(routine.id, &routine.definition);
-                match enclosing(|| signature_of(&routine.definition)) {
-                    Some(callee) => callee,
-                    None => {
-                        let procedure = self.context.tables.procedure(routine)?;
-                        Callee::Procedure { procedure, routine: Arc::clone(routine) }
-                    }
-                }
+                callee_of(self.context.tables, routine, routine)?
             }
         };
         self.callee_number(CalleeEntry { callee, is_strict: chosen.definition().is_strict })
@@ -318,7 +312,7 @@ impl Binder<'_> {
     /// Whether a routine that the code calls ends transactions.
     pub(crate) fn ends_transactions(&self, callee: CalleeIndex) -> bool {
         match self.callees.borrow().get(usize::from(callee)).map(|entry| &entry.callee) {
-            Some(Callee::Procedure { procedure, .. }) => procedure.ends_transactions(),
+            Some(Callee::Procedure(called)) => called.procedure.ends_transactions(),
             _ => false,
         }
     }

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{
-    Callee, CalleeIndex, CursorSlot, Deep, Expr, Instruction, JoinSlot, Label, Line, Procedure, Register,
-    RowSlot, SpoolSlot, Stage, StageIndex, TableIndex, TableReference,
+    CalleeIndex, CursorSlot, Deep, Expr, Instruction, JoinSlot, Label, Line, Procedure, Register, RowSlot,
+    SpoolSlot, Stage, StageIndex, TableIndex, TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_types::access::NeededRight;
@@ -22,8 +22,6 @@ use crate::expr;
 
 /// An expression of more parts counts as work of a guest each time it is evaluated.
 const MANY_PARTS: usize = 128;
-/// The most procedures in another that exist only there.
-const MOST_CONTAINED: u32 = 2000;
 
 /// A procedure under construction. Labels in instructions are numbers into `labels` until [`Code::finish`].
 #[derive(Default)]
@@ -522,42 +520,18 @@ impl Code {
         };
         procedure.asks_catalog = procedure.looks_at_catalog();
         let is_view = |used: &TableReference| used.definition.view.is_some();
-        let some_callee = |is_so: fn(&Procedure) -> bool| {
-            procedure.callees.iter().any(|callee| match callee {
-                Callee::Enclosing(_) => false,
-                Callee::Procedure { procedure, .. } => is_so(procedure),
-            })
-        };
         procedure.uses_unopened = !procedure.types.is_empty()
             || procedure.tables.iter().any(is_view)
-            || some_callee(|callee| callee.uses_unopened);
+            || procedure.called().any(|called| called.procedure.uses_unopened);
         procedure.needs_owners_rights = procedure.rights.iter().any(|right| right.owner_of.is_some())
-            || some_callee(|callee| callee.needs_owners_rights);
-        limit_nesting(&mut procedure)?;
+            || procedure.called().any(|called| called.procedure.needs_owners_rights);
+        // What walks through procedures needs stack.
+        procedure.depth = 1 + procedure.called().map(|called| called.procedure.depth).max().unwrap_or(0);
+        if procedure.depth > DEEPEST_NESTING {
+            return Err(too_deeply_nested());
+        }
         Ok(procedure)
     }
-}
-
-/// Counts what a procedure contains. Errors: 54001 if that is too much, for what walks through procedures
-/// needs stack, and routines that all call each other exist once for every way from one to the next.
-fn limit_nesting(procedure: &mut Procedure) -> Result<()> {
-    let (mut depth, mut contained) = (1_u32, 1_u32);
-    for callee in &procedure.callees {
-        let Callee::Procedure { procedure: callee, .. } = callee else { continue };
-        depth = depth.max(callee.depth.saturating_add(1));
-        if callee.needs_enclosing() {
-            contained = contained.saturating_add(callee.contained);
-        }
-    }
-    (procedure.depth, procedure.contained) = (depth, contained);
-    if depth > DEEPEST_NESTING {
-        return Err(too_deeply_nested());
-    }
-    if contained > MOST_CONTAINED {
-        let message = "routines that call each other do so in too many ways";
-        return Err(Error::input(sqlstate::STATEMENT_TOO_COMPLEX, message));
-    }
-    Ok(())
 }
 
 /// Makes the evaluation of long expressions count as more than one instruction.

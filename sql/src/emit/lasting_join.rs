@@ -93,8 +93,8 @@ impl Compiler<'_> {
 
     fn calls_only_look(&self) -> bool {
         self.binder.callees.borrow().iter().all(|entry| match &entry.callee {
-            Callee::Enclosing(_) => false,
-            Callee::Procedure { procedure, .. } => procedure.only_looks(),
+            Callee::Member { .. } => false,
+            Callee::Procedure(called) => called.procedure.only_looks(),
         })
     }
 

@@ -40,7 +40,7 @@ use super::event_kinds::{Event, Kind, Transition};
 use super::row_sink::report;
 use super::trigger_call::{Occasion, Rows, TriggerCall};
 use crate::bind::BindContext;
-use crate::bind::callee::{CalleeEntry, enclosing, signature_of};
+use crate::bind::callee::{CalleeEntry, callee_of, compiled};
 use crate::bind::row_expression::columns_of;
 use crate::expr;
 use crate::statement::query::parse_expression;
@@ -84,14 +84,15 @@ impl Compiler<'_> {
         let named = self.code.table_of(table);
         let definition = self.code.definition(table);
         let trigger = &definition.triggers[usize::from(at)];
-        let (callee, procedure) = self.trigger_procedure(&named, trigger, event)?;
+        let callee = self.trigger_procedure(&named, trigger, event)?;
+        let procedure = compiled(&callee);
         let entry = CalleeEntry { callee, is_strict: false };
         let callee = self.binder.callee_number(entry)?;
         let width = definition.visible_columns().len();
         let given = |has: bool| if has && trigger.is_for_rows { width } else { 0 };
         let (old, new) = (given(event.has_old()), given(event.has_new()));
         let call = match procedure {
-            // It is being compiled: what it does is not known yet.
+            // What it does is not known yet.
             None => {
                 TriggerCall { callee, reads: vec![true; old + new], sets: vec![true; new], disturbs: true }
             }
@@ -110,13 +111,13 @@ impl Compiler<'_> {
         Ok(call)
     }
 
-    /// What a trigger runs. `None`: that is being compiled.
+    /// What a trigger runs.
     fn trigger_procedure(
         &mut self,
         table: &Arc<Table>,
         trigger: &TriggerDefinition,
         event: TriggerEvent,
-    ) -> Result<(Callee, Option<Arc<Procedure>>)> {
+    ) -> Result<Callee> {
         let mut functions = self.binder.context.tables.routines_named(&trigger.function).into_iter();
         let Some(function) = functions.find(|one| one.definition.returns == Returns::Trigger) else {
             let message = format!("function {}() does not exist", trigger.function.name);
@@ -125,12 +126,7 @@ impl Compiler<'_> {
         let firing = Firing { table: table.id(), event, trigger: trigger.name.clone() };
         let routine: Arc<Routine> = function.on(&firing);
         debug_assert_eq!(routine.definition.language, TRIGGER);
-        if let Some(callee) = enclosing(|| signature_of(&routine.definition)) {
-            return Ok((callee, None));
-        }
-        let procedure = self.binder.context.tables.procedure(&routine)?;
-        let callee = Callee::Procedure { procedure: Arc::clone(&procedure), routine: function };
-        Ok((callee, Some(procedure)))
+        callee_of(self.binder.context.tables, &routine, &function)
     }
 
     /// Emits a call. `into` receives the results.

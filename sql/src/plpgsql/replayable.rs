@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use hyades_engine::procedure::effects::TableUse;
-use hyades_engine::procedure::ir::{Callee, Condition, Instruction, Procedure, Replayability};
+use hyades_engine::procedure::ir::{Condition, Instruction, Procedure, Replayability};
 use hyades_types::definition::IndexKind;
 use hyades_types::function::LooksAt;
 
@@ -76,25 +76,12 @@ pub(super) fn judge(procedure: &Procedure) -> Replayability {
     if let Some(why) = procedure.code.iter().find_map(|instruction| objection(procedure, instruction)) {
         return Replayability::Unknown(Cow::Borrowed(why));
     }
-    let mut seen =
+    let seen =
         procedure.code.iter().fold(LooksAt::NOTHING, |seen, instruction| seen.and(instruction.looks_at()));
-    for callee in &procedure.callees {
-        let Callee::Procedure { procedure, .. } = callee else { continue };
-        match &procedure.replay {
-            Replayability::Deterministic { uses_clock, uses_random, uses_identity } => {
-                seen = seen.and(LooksAt {
-                    times: *uses_clock,
-                    chance: *uses_random,
-                    identity: *uses_identity,
-                    ..LooksAt::NOTHING
-                });
-            }
-            unknown @ Replayability::Unknown(_) => return unknown.clone(),
-        }
-    }
-    Replayability::Deterministic {
+    let own = Replayability::Deterministic {
         uses_clock: seen.times,
         uses_random: seen.chance,
         uses_identity: seen.identity,
-    }
+    };
+    procedure.called().fold(own, |replay, called| replay.and(&called.procedure.replay))
 }

@@ -121,3 +121,48 @@ commit;
 select * from seen;
 drop table late, seen;
 drop function looks;
+
+-- Each of nine tables fires inserts into all of them: there are more ways than can be followed one by one.
+do $$ begin
+  for i in 1..9 loop
+    execute format('create table m%s (n int, way text)', i);
+  end loop;
+end $$;
+create function fan_out() returns trigger language plpgsql as $$
+begin
+  if tg_table_name = 'm1' then insert into m2 select new.n - 1, new.way || 1 where new.n > 0; end if;
+  insert into m3 select new.n - 2, new.way || tg_table_name where new.n > 1;
+  insert into m4 select new.n - 3, new.way || tg_table_name where new.n > 2;
+  insert into m5 select new.n - 4, new.way || tg_table_name where new.n > 3;
+  insert into m6 select new.n - 5, new.way || tg_table_name where new.n > 4;
+  insert into m7 select new.n - 6, new.way || tg_table_name where new.n > 5;
+  insert into m8 select new.n - 7, new.way || tg_table_name where new.n > 6;
+  insert into m9 select new.n - 8, new.way || tg_table_name where new.n > 7;
+  insert into m1 select new.n - 9, new.way || tg_table_name where new.n > 8;
+  return null;
+end $$;
+do $$ begin
+  for i in 1..9 loop
+    execute format('create trigger t after insert on m%s for each row execute function fan_out()', i);
+  end loop;
+end $$;
+insert into m1 values (9, '');
+select n, way from m1 order by way;
+select count(*), min(way), max(length(way)) from m3;
+select count(*), min(way), max(length(way)) from m9;
+insert into m9 values (10, '+');
+select n, way from m1 where way like '+%' order by way;
+select count(*), sum(n), max(length(way)) from m4;
+
+-- A domain whose condition calls a function that makes a value of the domain.
+create function halves(n int) returns boolean language plpgsql as $$ begin return true; end $$;
+create domain shrinking as int check (halves(value));
+create or replace function halves(n int) returns boolean language plpgsql as $$
+begin
+  if n <= 1 then return n = 1; end if;
+  if n % 2 = 1 then return false; end if;
+  return (n / 2)::shrinking is not null;
+end $$;
+select 64::shrinking, 1::shrinking;
+select 96::shrinking;
+select 0::shrinking;

@@ -33,41 +33,39 @@ impl<T: Access> Run<'_, T> {
         let Instruction::Call { callee, arguments, rows, lent, .. } = instruction else {
             return Ok(Next::Following);
         };
-        let active = self.frame.calls.as_ref().map_or(0, |calls| calls.callers.len());
-        let (enclosing, definer);
-        let callee = match &procedure.callees[usize::from(*callee)] {
-            Callee::Enclosing(levels) => {
-                (enclosing, definer) = self.enclosing(*levels)?;
-                enclosing.shared()
-            }
-            Callee::Procedure { routine, .. } if routine.is_dropped() => {
-                return Err(Error::Abort(Abort::StalePlan).into());
-            }
-            Callee::Procedure { procedure, .. } => {
-                definer = active;
-                procedure
+        let head;
+        let (called, place) = match &procedure.callees[usize::from(*callee)] {
+            Callee::Procedure(called) => (called, self.next_place()),
+            Callee::Member { number, .. } => {
+                head = self.head();
+                match head.member(*number) {
+                    Some(called) => (called, self.frame.head),
+                    // It is running, so it need not be looked at again.
+                    None => return self.enter((head.shared(), self.frame.head), arguments, *rows, lent),
+                }
             }
         };
-        self.enter((callee, definer), arguments, *rows, lent)
+        if called.routine.is_dropped() {
+            return Err(Error::Abort(Abort::StalePlan).into());
+        }
+        self.enter((&called.procedure, place), arguments, *rows, lent)
     }
 
-    /// The procedure that is active (0), or the one that contains it, or the one that contains that and so
-    /// on; and the definer of its frame. The callers do not tell: where a cycle is inside another, there are
-    /// more of them than procedures around this one.
-    fn enclosing(&self, levels: u16) -> Flow<(LocalArc<Procedure>, usize)> {
-        let mut frame = &*self.frame;
-        for _ in 0..levels {
-            let callers = self.frame.calls.as_ref().map(|calls| &calls.callers);
-            frame = callers
-                .and_then(|callers| callers.get(frame.definer))
-                .ok_or_else(|| Error::input(sqlstate::INTERNAL_ERROR, "a procedure has no caller"))?;
-        }
-        Ok((frame.procedure.clone(), frame.definer))
+    /// The place among the callers that the frame of the next call will have.
+    fn next_place(&self) -> usize {
+        self.frame.calls.as_ref().map_or(0, |calls| calls.callers.len()) + 1
+    }
+
+    /// The head of the cycle of calls that the active procedure is in, which may be that procedure.
+    fn head(&self) -> LocalArc<Procedure> {
+        let callers = self.frame.calls.as_ref().map(|calls| &calls.callers);
+        let frame = callers.and_then(|callers| callers.get(self.frame.head));
+        frame.map_or_else(|| self.frame.procedure.clone(), |frame| frame.procedure.clone())
     }
 
     fn enter(
         &mut self,
-        (procedure, definer): (&Arc<Procedure>, usize),
+        (procedure, head): (&Arc<Procedure>, usize),
         arguments: &[Expr],
         rows: Option<SpoolSlot>,
         lent: &[SpoolSlot],
@@ -92,7 +90,7 @@ impl<T: Access> Run<'_, T> {
             *register = evaluate(argument, &context)?;
         }
         frame.emits_to = rows;
-        frame.definer = definer;
+        frame.head = head;
         for (own, lent) in frame.spools.iter_mut().zip(lent) {
             std::mem::swap(own, &mut self.frame.spools[usize::from(*lent)]);
         }
@@ -121,8 +119,7 @@ impl<T: Access> Run<'_, T> {
     fn dynamic(&mut self, dynamic: &DynamicStatement) -> Flow<Next> {
         let rows = dynamic.rows.as_ref().map(|(spool, _)| *spool);
         if let Some(compiled) = self.frame.compiled.take() {
-            // It contains all that it calls.
-            return self.enter((&compiled?, 0), &dynamic.arguments, rows, &[]);
+            return self.enter((&compiled?, self.next_place()), &dynamic.arguments, rows, &[]);
         }
         let text = match evaluate(&dynamic.text, &self.context())? {
             Value::Null => {
