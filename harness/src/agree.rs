@@ -1,7 +1,8 @@
 //! `cargo xtask agree`: random schemas, data, queries and changes, made from seeds, on Hyades and on a
 //! PostgreSQL that is started for it.
 //!
-//! Each seed is a schema of its own: two to four tables with keys, indexes and few rows, then statements. A
+//! Each seed is a schema of its own: two to four tables with keys, indexes and few rows, a view, triggers,
+//! then statements. After a change all tables are compared, and the log that the triggers write. A
 //! statement whose results differ is shrunk (`fragment`) and printed with the statements that make its
 //! tables, ready to become a script of `sql/tests/scripts`. Statements that Hyades refuses as unsupported are
 //! counted by message, and are not differences. A change on which both agree is made in both.
@@ -14,6 +15,7 @@ mod expression;
 mod fragment;
 mod query;
 mod schema;
+mod trigger;
 mod window;
 
 use std::collections::BTreeMap;
@@ -102,18 +104,25 @@ fn run_seed(seed: u64, pair: &mut Pair, tally: &mut Tally) -> Result<()> {
     }
     let mut history = schema.statements.clone();
     let mut generator = Generator::new(&mut random, &schema.tables);
+    let log = format!("s{seed}_tlog");
+    for statement in generator.triggers(&log) {
+        pair.both(&statement)?;
+        history.push(statement);
+    }
+    let changed: Vec<&str> =
+        schema.relations().map(|(_, name)| name).chain(std::iter::once(log.as_str())).collect();
     for _ in 0..STATEMENTS {
-        if generator.random.random_bool(0.15) {
-            let (change, table) = generator.change();
+        if generator.random.random_bool(0.3) {
+            let change = generator.change();
             let text = change.text();
-            let verdict = pair.tried_change(&text, &table)?;
+            let verdict = pair.tried_change(&text, &changed)?;
             if verdict == Verdict::Agree {
                 // Both accept it, or both refuse it.
                 let _ = pair.answers(&text)?;
                 history.push(text);
             } else if tally.count(verdict) {
                 let shrunk = change.shrink(SHRINKING_TRIALS, |text| {
-                    pair.tried_change(text, &table).is_ok_and(|verdict| verdict == Verdict::Differ)
+                    pair.tried_change(text, &changed).is_ok_and(|verdict| verdict == Verdict::Differ)
                 });
                 report(seed, &shrunk.text(), &history, pair)?;
             }
@@ -128,8 +137,8 @@ fn run_seed(seed: u64, pair: &mut Pair, tally: &mut Tally) -> Result<()> {
             report(seed, &shrunk.text(), &history, pair)?;
         }
     }
-    for table in &schema.tables {
-        pair.both(&format!("drop table {}", table.name))?;
+    for (kind, name) in schema.relations().chain(std::iter::once(("table", log.as_str()))) {
+        pair.both(&format!("drop {kind} {name}"))?;
     }
     Ok(())
 }
@@ -210,8 +219,9 @@ mod tests {
             let schema = Schema::generate(&mut random, "s7");
             let mut generator = Generator::new(&mut random, &schema.tables);
             let mut texts = schema.statements.clone();
+            texts.extend(generator.triggers("s7_tlog"));
             texts.extend((0..50).map(|_| generator.query().text()));
-            texts.extend((0..50).map(|_| generator.change().0.text()));
+            texts.extend((0..50).map(|_| generator.change().text()));
             texts
         };
         assert_eq!(made(), made());

@@ -68,14 +68,19 @@ impl Pair {
         Ok((ours, theirs))
     }
 
-    /// Runs the statement in a transaction that is rolled back, followed by a query of the table.
-    pub(super) fn tried_change(&mut self, statement: &str, table: &str) -> Result<Verdict> {
+    /// Runs the statement in a transaction that is rolled back, followed by queries of the tables.
+    pub(super) fn tried_change(&mut self, statement: &str, tables: &[&str]) -> Result<Verdict> {
         self.both("begin")?;
         let (hyades, postgresql) = self.answers(statement)?;
         let mut verdict = judge(&hyades, &postgresql);
-        if verdict == Verdict::Agree && matches!(hyades, Answer::Rows(..)) {
-            let (hyades, postgresql) = self.answers(&format!("select * from {table}"))?;
-            verdict = judge(&hyades, &postgresql);
+        if matches!(hyades, Answer::Rows(..)) {
+            for table in tables {
+                if verdict != Verdict::Agree {
+                    break;
+                }
+                let (hyades, postgresql) = self.answers(&format!("select * from {table}"))?;
+                verdict = judge(&hyades, &postgresql);
+            }
         }
         self.both("rollback")?;
         Ok(verdict)

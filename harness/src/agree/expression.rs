@@ -158,7 +158,8 @@ impl Generator<'_> {
                 ];
                 Fragment::fill("case {} when {} then {} else {} end", parts)
             }
-            _ => self.scalar_subquery(of),
+            _ if self.may_query() => self.scalar_subquery(of),
+            _ => self.filled("coalesce({}, {})", of, depth),
         }
     }
 
@@ -177,7 +178,11 @@ impl Generator<'_> {
         let other = of.comparable(self.random);
         let not = if self.random.random_bool(0.3) { "not " } else { "" };
         let operand = self.expression(of, inner);
-        match self.random.random_range(0..11) {
+        let shape = match self.random.random_range(0..11) {
+            4..=8 if !self.may_query() => 0,
+            shape => shape,
+        };
+        match shape {
             0 => Fragment::fill(&format!("({{}} is {not}null)"), vec![operand]),
             1 => {
                 let right = self.expression(other, inner);

@@ -35,7 +35,7 @@ struct Scope {
 /// Makes statements over some tables.
 pub(super) struct Generator<'a> {
     pub(super) random: &'a mut StdRng,
-    tables: &'a [Table],
+    pub(super) tables: &'a [Table],
     scopes: Vec<Scope>,
     names: u32,
     /// The last key that an INSERT took.
@@ -43,6 +43,8 @@ pub(super) struct Generator<'a> {
     /// Queries of WITH that can be read like tables.
     with: Vec<Table>,
     query_depth: u32,
+    /// Whether expressions contain no queries.
+    is_without_queries: bool,
 }
 
 /// A FROM item: its text and its columns.
@@ -58,7 +60,20 @@ impl<'a> Generator<'a> {
             keys: 1000,
             with: Vec::new(),
             query_depth: 0,
+            is_without_queries: false,
         }
+    }
+
+    /// Makes expressions that contain no queries.
+    pub(super) fn without_queries<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.is_without_queries = true;
+        let result = work(self);
+        self.is_without_queries = false;
+        result
+    }
+
+    pub(super) fn may_query(&self) -> bool {
+        !self.is_without_queries
     }
 
     /// A query, ordered by all its columns.
@@ -81,8 +96,8 @@ impl<'a> Generator<'a> {
         Fragment::join(vec![with, body, Fragment::optional(order)], "")
     }
 
-    /// A statement that changes a table, and the name of the table.
-    pub(super) fn change(&mut self) -> (Fragment, String) {
+    /// A statement that changes a table.
+    pub(super) fn change(&mut self) -> Fragment {
         let tables = self.tables;
         self.with.clear();
         let table = tables.choose(self.random).unwrap_or(&tables[0]);
@@ -93,7 +108,7 @@ impl<'a> Generator<'a> {
         };
         let returning = Fragment::optional(" returning *".into());
         let name = table.name.clone();
-        let fragment = match self.random.random_range(0..4) {
+        match self.random.random_range(0..4) {
             0 => {
                 let given: Vec<Type> = table.columns[1..].iter().map(|column| column.of).collect();
                 let rows = self.rows(&given);
@@ -132,8 +147,7 @@ impl<'a> Generator<'a> {
                     vec![value, Fragment::optional(Fragment::fill(" where {}", vec![condition])), returning];
                 Fragment::fill(&format!("update {name} set {} = {{}}{{}}{{}}", column.name), parts)
             }
-        };
-        (fragment, name)
+        }
     }
 
     /// A query inside an expression.
@@ -229,7 +243,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn within<T>(&mut self, columns: Vec<Column>, work: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn within<T>(&mut self, columns: Vec<Column>, work: impl FnOnce(&mut Self) -> T) -> T {
         self.scopes.push(Scope { columns, ..Scope::default() });
         let result = work(self);
         self.scopes.pop();
@@ -462,7 +476,7 @@ impl<'a> Generator<'a> {
         let query = self.rows(&types);
         let columns = numbered(&types);
         let text = format!("with {name} ({}) as ({{}}) ", names_of(&columns));
-        self.with.push(Table { name, columns });
+        self.with.push(Table { name, columns, has_key: false, of_view: None });
         Fragment::choice(Fragment::fill(&text, vec![query]), vec![Fragment::default()])
     }
 }
@@ -481,6 +495,6 @@ fn returning_of(table: &str) -> Fragment {
     Fragment::optional(format!(" returning {table}.*").into())
 }
 
-fn qualified(alias: &str, columns: &[Column]) -> Vec<Column> {
+pub(super) fn qualified(alias: &str, columns: &[Column]) -> Vec<Column> {
     columns.iter().map(|column| Column { name: format!("{alias}.{}", column.name), of: column.of }).collect()
 }

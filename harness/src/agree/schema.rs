@@ -112,11 +112,15 @@ pub(super) struct Column {
     pub(super) of: Type,
 }
 
-/// A table that both systems have.
+/// A table or view that both systems have.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) name: String,
     pub(super) columns: Vec<Column>,
+    /// Whether the column `k` is its primary key.
+    pub(super) has_key: bool,
+    /// Of a view, the table that it shows.
+    pub(super) of_view: Option<String>,
 }
 
 /// Tables, and the statements that create and fill them.
@@ -132,7 +136,21 @@ impl Schema {
         for number in 0..random.random_range(2..=4) {
             schema.add_table(random, format!("{prefix}_t{number}"));
         }
+        if random.random_bool(0.5)
+            && let Some(base) = schema.tables.iter().find(|table| table.has_key)
+        {
+            let name = format!("{prefix}_tv");
+            schema.statements.push(format!("create view {name} as select * from {}", base.name));
+            let view = Table { name, of_view: Some(base.name.clone()), ..base.clone() };
+            schema.tables.push(view);
+        }
         schema
+    }
+
+    /// Names of relations with the word that drops each, in an order in which they can be dropped.
+    pub(super) fn relations(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let kind = |table: &Table| if table.of_view.is_some() { "view" } else { "table" };
+        self.tables.iter().rev().map(move |table| (kind(table), table.name.as_str()))
     }
 
     fn add_table(&mut self, random: &mut StdRng, name: String) {
@@ -175,6 +193,6 @@ impl Schema {
                 .collect();
             self.statements.push(format!("create index on {name} ({})", chosen.join(", ")));
         }
-        self.tables.push(Table { name, columns });
+        self.tables.push(Table { name, columns, has_key, of_view: None });
     }
 }
