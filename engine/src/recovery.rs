@@ -80,7 +80,7 @@ use self::passes::Selection;
 use self::records::Walk;
 use self::replay::Installer;
 use self::replay_source::{ReplaySource, SourceOptions};
-use self::schedule::{Replay, Replayed, ScheduleOptions};
+use self::schedule::{Grain, Replay, Replayed, ScheduleOptions};
 use self::scope::Scope;
 use self::tail::Tail;
 use crate::checkpoint::ReplaySpeed;
@@ -721,6 +721,7 @@ impl ToReplay<'_> {
         let options = SourceOptions {
             log,
             scope: Arc::clone(scope),
+            grain: Grain::of(self.workers),
             start,
             checkpoint: manifest.checkpoint_of(incarnation).cloned().map(Arc::new),
             was_judged: manifest

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use hyades_types::error::{Error, Result};
 
 use super::records::{Assembled, Body, Damaged, Last, Walk, What};
-use super::schedule::{Batch, BatchBytes, BatchEntry, Source};
+use super::schedule::{Batch, BatchBytes, BatchEntry, Grain, Source};
 use super::scope::{Scope, Verdict};
 use crate::log::manifest::Checkpoint;
 use crate::log::set::{Chunk, LogSource};
@@ -25,15 +25,15 @@ use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Counts;
 
-/// A batch ends with the record that reaches this many bytes,
-const BATCH_BYTES: u64 = 32 << 10;
-/// or with this transaction. Between two anchors of a busy log come some 800 logged calls, and the next log
-/// waits for them: that must be work for several workers (docs/benchmarks.md, on 16 processors).
-const BATCH_TRANSACTIONS: usize = 128;
+/// A batch ends with the record that reaches this many bytes, or with the number of transactions that
+/// [`Grain`] says. Between two anchors of a busy log come some 800 logged calls, and the next log waits for
+/// them: that must be work for several workers (docs/benchmarks.md, on 16 processors).
+const BATCH_BYTES: u64 = 16 << 10;
 
 pub(super) struct SourceOptions {
     pub(super) log: usize,
     pub(super) scope: Arc<Scope>,
+    pub(super) grain: Grain,
     /// Where its first log record begins.
     pub(super) start: Lsn,
     /// The checkpoint that was loaded before, if it was taken in this incarnation.
@@ -120,7 +120,7 @@ impl ReplaySource {
                 }
                 What::Checkpointed | What::Fragment { .. } | What::Filler => {}
             }
-            if seen.end.0 - first.0 >= BATCH_BYTES || batch.entries.len() >= BATCH_TRANSACTIONS {
+            if seen.end.0 - first.0 >= BATCH_BYTES || batch.entries.len() >= self.options.grain.batched {
                 break;
             }
         }

@@ -11,12 +11,15 @@
 //!
 //! A worker takes the next batch of the log that is furthest behind and that no other worker serves, and
 //! passes through it in log order. A record whose pre-append LV is covered by the watermarks is replayed at
-//! once; the others are copied out and parked. Every [`PUBLISH_RECORDS`] records the worker publishes its
-//! progress, and then replays whatever became ready by that. Decoding a batch holds the log's source,
-//! replaying it does not, so that several workers can serve one log.
+//! once; the others are copied out and parked. Every few records ([`Grain`]) the worker publishes its
+//! progress, and then replays whatever became ready by that, unless others steal it from the worker's queue
+//! first. Decoding a batch holds the log's source, replaying it does not, so that several workers can serve
+//! one log.
 //!
 //! Files:
 //! * `window`: which positions of a log are replayed; `watermark`: that as one number, and who waits for it;
+//! * `ready`: records that wait no longer, for the worker that has found them or for others;
+//! * `grain`: how much is taken at once;
 //! * `pieces`: large transactions, shared among workers;
 //! * `idle`: where workers sleep; `contention`: when one worker is faster; `serial`: that worker.
 //!
@@ -40,8 +43,10 @@
 //! Reference: Taurus (VLDB 2020), section 3.3, algorithms 3 and 4; its pools are replaced by wait lists.
 
 mod contention;
+mod grain;
 mod idle;
 mod pieces;
+mod ready;
 mod serial;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -52,12 +57,14 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crossbeam_deque::{Stealer, Worker as Deque};
 use crossbeam_utils::CachePadded;
 use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use self::contention::Contention;
+pub(crate) use self::grain::Grain;
 use self::idle::{Idle, Woken};
 pub(crate) use self::pieces::Piece;
 use self::pieces::{InPieces, RecordBytes};
@@ -66,16 +73,13 @@ use self::window::{OpenSlot, SlotNumber, Window};
 use crate::config::RecoveryMode;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, LongLock, Ordering};
 
-/// A worker publishes its progress after this many records: often enough for others to continue, rarely
-/// enough to cost nothing.
-const PUBLISH_RECORDS: usize = 16;
 /// A log with this many blocked records, or this many bytes of them, hands out no more until half of them are
 /// finished. The limits are low, because looking further ahead costs more (copies, wait lists that leave the
 /// processor's caches) than it finds.
 const WINDOW_RECORDS: usize = 1024;
 const WINDOW_BYTES: usize = 16 << 20;
-/// Woken records beyond this many are handed to sleeping workers.
-const SHARED_FROM: usize = 32;
+/// The time is asked for once in this many batches.
+const BATCHES_BETWEEN_REPORTS: u32 = 16;
 /// Progress is reported at most this often.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -235,11 +239,12 @@ struct Log<S> {
 struct Schedule<S, R> {
     logs: Vec<Log<S>>,
     replay: Arc<R>,
-    /// Records that any worker can replay.
-    ready: Mutex<Vec<ReadyRecord>>,
-    ready_count: AtomicUsize,
+    /// The records in the queue of each worker, to be stolen.
+    ready: Vec<Stealer<ReadyRecord>>,
     in_pieces: InPieces,
     idle: Idle,
+    /// See [`Grain`].
+    published: usize,
     contention: Contention,
     transactions: AtomicU64,
     has_failed: AtomicBool,
@@ -249,26 +254,30 @@ struct Schedule<S, R> {
 
 /// What one worker owns.
 struct Worker<R: Replay> {
+    number: usize,
     scratch: R::Scratch,
     /// Watermarks as last seen: what these cover is covered.
     seen: Vec<u64>,
-    /// Records taken from wait lists, covered, to be replayed before anything else.
-    ready: Vec<ReadyRecord>,
+    /// Records taken from wait lists, covered, to be replayed before anything else, by any worker.
+    ready: Deque<ReadyRecord>,
     /// Records of the current batch that are blocked and not yet parked: entry and blocking log.
     blocked: Vec<(usize, usize)>,
     woken: Vec<Waiter>,
     transactions: u64,
+    batches: u32,
 }
 
 impl<R: Replay> Worker<R> {
-    fn new(logs: usize) -> Worker<R> {
+    fn new(number: usize, ready: Deque<ReadyRecord>, logs: usize) -> Worker<R> {
         Worker {
+            number,
             scratch: R::Scratch::default(),
             seen: vec![0; logs],
-            ready: Vec::new(),
+            ready,
             blocked: Vec::new(),
             woken: Vec::new(),
             transactions: 0,
+            batches: 0,
         }
     }
 }
@@ -310,21 +319,22 @@ pub(crate) fn run<S: Source, R: Replay>(
     for log in &logs {
         log.watermark.raise(log.window.lock().advance(), &mut Vec::new());
     }
+    let mut queues: Vec<_> = (0..workers).map(|_| Deque::new_fifo()).collect();
     let schedule = Arc::new(Schedule {
         logs,
         replay,
-        ready: Mutex::new(Vec::new()),
-        ready_count: AtomicUsize::new(0),
+        ready: queues.iter().map(Deque::stealer).collect(),
         in_pieces: InPieces::new(workers),
         idle: Idle::new(workers),
+        published: Grain::of(workers).published,
         contention: Contention::new(options.mode),
         transactions: AtomicU64::new(0),
         has_failed: AtomicBool::new(false),
         error: Mutex::new(None),
         reported: Mutex::new(crate::sync::now()),
     });
-    let mut worker = Worker::new(schedule.logs.len());
-    let was_parallel = workers > 1 && schedule.replay_in_parallel(workers, &mut worker)?;
+    let mut worker = Worker::new(0, queues.remove(0), schedule.logs.len());
+    let was_parallel = workers > 1 && schedule.replay_in_parallel(queues, &mut worker)?;
     if !was_parallel {
         schedule.replay_serially(&mut worker);
     }
@@ -358,12 +368,17 @@ impl<S: Source> Log<S> {
 impl<S: Source, R: Replay> Schedule<S, R> {
     /// Returns true if that was all, and false if the contention was found to be high, so that one worker
     /// replays the rest.
-    fn replay_in_parallel(self: &Arc<Self>, workers: usize, worker: &mut Worker<R>) -> Result<bool> {
+    fn replay_in_parallel(
+        self: &Arc<Self>,
+        queues: Vec<Deque<ReadyRecord>>,
+        worker: &mut Worker<R>,
+    ) -> Result<bool> {
         let mut threads = Vec::new();
-        for number in 1..workers {
+        for (number, queue) in (1..).zip(queues) {
             let shared = Arc::clone(self);
             let name = format!("hyades-replay-{number}");
-            match crate::sync::spawn(name, move || shared.work(&mut Worker::new(shared.logs.len()))) {
+            let logs = self.logs.len();
+            match crate::sync::spawn(name, move || shared.work(&mut Worker::new(number, queue, logs))) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => return Err(self.fail(Error::io("could not start a replay thread", &error))),
             }
@@ -395,7 +410,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             match self.step(worker, &mut batch) {
                 Ok(true) => {}
                 Ok(false) => {
-                    if self.idle.sleep(|| self.has_work()) == Woken::Over {
+                    if !self.looks_for_work() && self.idle.sleep(|| self.has_work()) == Woken::Over {
                         break;
                     }
                 }
@@ -426,21 +441,23 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         if self.has_failed.load(Ordering::Acquire) {
             return Ok(false);
         }
-        if self.take_shared(worker) {
+        if let Some(record) = self.steal(worker) {
+            self.wake_another();
+            self.replay_ready_record(worker, record)?;
             self.run_ready(worker)?;
             return Ok(true);
         }
         let Some((log, slot)) = self.take_batch(worker, batch)? else { return self.help(worker) };
+        self.wake_another();
         self.pass(worker, log, slot, batch)?;
         self.logs[log].in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.idle.announce();
         self.report_progress(worker);
         Ok(true)
     }
 
     fn has_work(&self) -> bool {
         !self.has_failed.load(Ordering::Acquire)
-            && (self.ready_count.load(Ordering::Relaxed) > 0
+            && (self.ready.iter().any(|queue| !queue.is_empty())
                 || self.logs.iter().any(|log| self.is_open(log))
                 || self.in_pieces.has_some())
     }
@@ -558,7 +575,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
                 }
             }
             pass.position = entry.end;
-            if number % PUBLISH_RECORDS == PUBLISH_RECORDS - 1 {
+            if number % self.published == self.published - 1 {
                 self.publish(worker, &mut pass)?;
                 if self.has_failed.load(Ordering::Relaxed) {
                     return Ok(());
@@ -598,7 +615,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
     /// that.
     fn publish(&self, worker: &mut Worker<R>, pass: &mut Pass<'_>) -> Result<()> {
         let log = &self.logs[pass.log];
-        let watermark = {
+        let (watermark, is_open_again) = {
             let mut window = log.window.lock();
             for (number, _) in &worker.blocked {
                 let entry = &pass.batch.entries[*number];
@@ -606,9 +623,12 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             }
             window.pass(pass.slot, pass.position);
             let is_full = window.parked_records() >= WINDOW_RECORDS || window.parked_bytes() >= WINDOW_BYTES;
-            log.is_full.store(is_full, Ordering::Relaxed);
-            window.advance()
+            let was_full = log.is_full.swap(is_full, Ordering::Relaxed);
+            (window.advance(), was_full && !is_full)
         };
+        if is_open_again {
+            self.idle.announce();
+        }
         pass.is_contiguous = watermark >= pass.position;
         self.raise(pass.log, watermark, worker);
         for (number, blocking) in std::mem::take(&mut worker.blocked) {
@@ -648,7 +668,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
                 _ => return,
             }
             match self.blocking_log(worker, &parked.vector, None) {
-                None => return worker.ready.push(ReadyRecord(parked)),
+                None => return self.offer(worker, parked),
                 Some(next) => blocking = next,
             }
         }
@@ -660,64 +680,18 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             match waiter {
                 Waiter::HeldBatch(log) => self.examine_held(worker, log),
                 Waiter::Record(parked) => match self.blocking_log(worker, &parked.vector, None) {
-                    None => worker.ready.push(ReadyRecord(parked)),
+                    None => self.offer(worker, parked),
                     Some(blocking) => self.wait_at(worker, blocking, parked),
                 },
             }
         }
     }
 
-    /// Replays the ready records, and those that become ready in turn.
-    fn run_ready(&self, worker: &mut Worker<R>) -> Result<()> {
-        while let Some(ReadyRecord(parked)) = worker.ready.pop() {
-            if worker.ready.len() >= SHARED_FROM && self.idle.has_sleepers() {
-                self.share(worker);
-            }
-            let (number, slot, start) = (parked.log, parked.slot, parked.start);
-            self.replay_parked(worker, *parked)?;
-            worker.transactions += 1;
-            let log = &self.logs[number];
-            let (watermark, was_full) = {
-                let mut window = log.window.lock();
-                window.finish(slot, start);
-                let is_full = window.parked_records() >= WINDOW_RECORDS / 2
-                    || window.parked_bytes() >= WINDOW_BYTES / 2;
-                let was_full = !is_full && log.is_full.load(Ordering::Relaxed);
-                if was_full {
-                    log.is_full.store(false, Ordering::Relaxed);
-                }
-                (window.advance(), was_full)
-            };
-            if was_full {
-                self.idle.announce();
-            }
-            self.raise(number, watermark, worker);
-            self.examine_woken(worker);
-        }
-        Ok(())
-    }
-
-    /// Hands half of the ready records to sleeping workers.
-    fn share(&self, worker: &mut Worker<R>) {
-        let mut ready = self.ready.lock();
-        ready.extend(worker.ready.drain(..worker.ready.len() / 2));
-        self.ready_count.store(ready.len(), Ordering::Relaxed);
-        drop(ready);
-        self.idle.announce();
-    }
-
-    fn take_shared(&self, worker: &mut Worker<R>) -> bool {
-        if self.ready_count.load(Ordering::Relaxed) == 0 {
-            return false;
-        }
-        let mut ready = self.ready.lock();
-        let kept = ready.len().saturating_sub(SHARED_FROM);
-        worker.ready.extend(ready.drain(kept..));
-        self.ready_count.store(ready.len(), Ordering::Relaxed);
-        !worker.ready.is_empty()
-    }
-
     fn report_progress(&self, worker: &mut Worker<R>) {
+        worker.batches += 1;
+        if worker.batches % BATCHES_BETWEEN_REPORTS != 0 {
+            return;
+        }
         let transactions = self.count_transactions(worker);
         let now = crate::sync::now();
         {

@@ -5,11 +5,15 @@
 //! stands between the two steps on either side, so that one of the two workers sees the other (checked under
 //! loom). When no worker sleeps, announcing work costs a fence and a load.
 //!
+//! An announcement wakes one sleeper, which wakes the next one if it finds more than it takes: waking all of
+//! them for one record would cost more than the record. So a worker that is awake looks again before it
+//! sleeps, and a worker that takes work announces what is left.
+//!
 //! The last worker to register knows that no other works any more. If there is nothing left to find then,
 //! there never will be: either all is done, or the records wait for each other in a circle, which happens
 //! only in damaged logs.
 
-use crate::sync::{AtomicUsize, Mutex, Ordering, Thread, current, fence, park};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, Thread, current, fence, park};
 
 /// What a worker does after [`Idle::sleep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,31 +26,30 @@ pub(crate) enum Woken {
 
 #[derive(Default)]
 struct State {
-    sleepers: Vec<Thread>,
-    /// Counts announcements; a sleeper waits for it to change.
-    announcements: u64,
+    /// With the number by which each finds itself here.
+    sleepers: Vec<(u64, Thread)>,
+    /// How often a worker has gone to sleep.
+    sleeps: u64,
     is_over: bool,
-}
-
-impl State {
-    fn wake_all(&mut self) {
-        self.announcements += 1;
-        for sleeper in self.sleepers.drain(..) {
-            sleeper.unpark();
-        }
-    }
 }
 
 pub(crate) struct Idle {
     workers: usize,
     /// How many sleepers the state holds, readable without the lock.
     sleepers: AtomicUsize,
+    /// The same as in the state, readable without the lock.
+    is_over: AtomicBool,
     state: Mutex<State>,
 }
 
 impl Idle {
     pub(crate) fn new(workers: usize) -> Idle {
-        Idle { workers, sleepers: AtomicUsize::new(0), state: Mutex::new(State::default()) }
+        Idle {
+            workers,
+            sleepers: AtomicUsize::new(0),
+            is_over: AtomicBool::new(false),
+            state: Mutex::new(State::default()),
+        }
     }
 
     /// Whether a worker waits for work.
@@ -59,22 +62,36 @@ impl Idle {
         fence(Ordering::SeqCst);
         if self.has_sleepers() {
             let mut state = self.state.lock();
-            self.sleepers.store(0, Ordering::Relaxed);
-            state.wake_all();
+            // The one that has slept for the shortest time: its caches are the warmest.
+            let woken = state.sleepers.pop();
+            self.sleepers.store(state.sleepers.len(), Ordering::Relaxed);
+            drop(state);
+            if let Some((_, sleeper)) = woken {
+                sleeper.unpark();
+            }
         }
     }
 
     /// Ends all sleep for good.
     pub(crate) fn stop(&self) {
-        let mut state = self.state.lock();
+        self.end(&mut self.state.lock());
+    }
+
+    fn end(&self, state: &mut State) {
         state.is_over = true;
+        self.is_over.store(true, Ordering::Relaxed);
         self.sleepers.store(0, Ordering::Relaxed);
-        state.wake_all();
+        state.sleepers.drain(..).for_each(|(_, sleeper)| sleeper.unpark());
+    }
+
+    /// Whether there is no more to do.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
     }
 
     /// Sleeps until work is announced. `has_work` is asked again after the worker has registered.
     pub(crate) fn sleep(&self, has_work: impl Fn() -> bool) -> Woken {
-        let announced = {
+        let number = {
             let mut state = self.state.lock();
             if state.is_over {
                 return Woken::Over;
@@ -88,13 +105,13 @@ impl Idle {
             }
             if state.sleepers.len() + 1 == self.workers {
                 // No worker is left that could announce anything.
-                state.is_over = true;
-                self.sleepers.store(0, Ordering::Relaxed);
-                state.wake_all();
+                self.end(&mut state);
                 return Woken::Over;
             }
-            state.sleepers.push(current());
-            state.announcements
+            state.sleeps += 1;
+            let number = state.sleeps;
+            state.sleepers.push((number, current()));
+            number
         };
         loop {
             park();
@@ -102,7 +119,7 @@ impl Idle {
             if state.is_over {
                 return Woken::Over;
             }
-            if state.announcements != announced {
+            if state.sleepers.iter().all(|(sleeper, _)| *sleeper != number) {
                 return Woken::Again;
             }
         }
@@ -130,7 +147,7 @@ mod tests {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::{Idle, Woken};
-    use crate::sync::{Arc, AtomicBool, Ordering};
+    use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering};
 
     #[test]
     fn loom_no_announcement_is_slept_through() {
@@ -148,6 +165,43 @@ mod loom_tests {
             while !work.load(Ordering::Relaxed) {
                 assert_eq!(idle.sleep(|| work.load(Ordering::Relaxed)), Woken::Again);
             }
+            announcer.join().unwrap();
+        });
+    }
+
+    /// Two pieces of work and two workers that wait for them, announced once: the worker that takes one
+    /// wakes the other.
+    #[test]
+    fn loom_a_worker_that_is_woken_wakes_the_next() {
+        loom::model(|| {
+            let idle = Arc::new(Idle::new(3));
+            let work = Arc::new(AtomicUsize::new(0));
+            let take = |idle: &Idle, work: &AtomicUsize| {
+                loop {
+                    let left =
+                        work.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+                    match left {
+                        Ok(1) => return,
+                        Ok(_) => return idle.announce(),
+                        Err(_) => {
+                            assert_eq!(idle.sleep(|| work.load(Ordering::Relaxed) > 0), Woken::Again);
+                        }
+                    }
+                }
+            };
+            let other = loom::thread::spawn({
+                let (idle, work) = (Arc::clone(&idle), Arc::clone(&work));
+                move || take(&idle, &work)
+            });
+            let announcer = loom::thread::spawn({
+                let (idle, work) = (Arc::clone(&idle), Arc::clone(&work));
+                move || {
+                    work.store(2, Ordering::Relaxed);
+                    idle.announce();
+                }
+            });
+            take(&idle, &work);
+            other.join().unwrap();
             announcer.join().unwrap();
         });
     }

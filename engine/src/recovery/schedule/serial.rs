@@ -48,7 +48,8 @@ impl<S: Source, R: Replay> Schedule<S, R> {
     }
 
     fn merge(&self, worker: &mut Worker<R>) -> Result<()> {
-        while self.take_shared(worker) {
+        while let Some(record) = self.steal(worker) {
+            self.replay_ready_record(worker, record)?;
             self.run_ready(worker)?;
         }
         let taken = self.logs.iter().map(|log| log.held.lock().take());

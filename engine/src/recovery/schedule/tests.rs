@@ -118,6 +118,15 @@ fn run_logs(
 }
 
 #[test]
+fn the_grain_becomes_finer_with_more_workers() {
+    let grains = [1, 2, 4, 8, 64].map(|workers| {
+        let Grain { published, batched } = Grain::of(workers);
+        (published, batched)
+    });
+    assert_eq!(grains, [(16, 128), (16, 128), (8, 64), (4, 32), (4, 16)]);
+}
+
+#[test]
 fn every_record_is_replayed_once_and_after_what_it_depends_on() {
     for seed in 0..40 {
         let logs = 1 + seed as usize % 5;
