@@ -1,4 +1,5 @@
-//! Makes calls for a profiler: `cost NAME CALLS [WARM_UP]`. Prints nanoseconds for each call.
+//! Makes calls for a profiler: `cost NAME CALLS [WARM_UP [ARGUMENTS [LOGGED]]]`, with LOGGED as `none`,
+//! `serial:data` or `taurus:command:8`. Prints nanoseconds for each call.
 //!
 //! `cargo xtask cost` runs it twice under callgrind, with different numbers of calls: the difference is the
 //! cost of the calls. Both runs make arguments for the same number of calls.
@@ -6,7 +7,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use hyades_bench::cost::Calls;
+use hyades_bench::cost::{Calls, Logged};
 use hyades_types::memory::Counted;
 
 #[global_allocator]
@@ -19,7 +20,8 @@ fn main() -> Result<()> {
     };
     let name = arguments.first().context("cost NAME CALLS [WARM_UP [ARGUMENTS]]")?;
     let (count, warm_up) = (number(1, 1000)?, number(2, 200)?);
-    let mut calls = Calls::new(name, number(3, count + warm_up)?)?;
+    let logged = Logged::parse(arguments.get(4).map_or("none", String::as_str))?;
+    let mut calls = Calls::new(name, logged, number(3, count + warm_up)?)?;
     calls.make(warm_up)?;
     let start = Instant::now();
     let refused = calls.make(count)?;

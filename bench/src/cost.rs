@@ -1,5 +1,5 @@
-//! The cost of one call: the same calls again and again in one session, without logging and without other
-//! sessions.
+//! The cost of one call: the same calls again and again in one session, without other sessions, and without
+//! logging or with logs in memory.
 //!
 //! `text_select` sends each SELECT as a text of its own with a number in it, like a client that prepares
 //! nothing. The others are prepared once. Each call of `read_only` is the next of the sixteen statements of
@@ -19,6 +19,7 @@ use anyhow::{Context, Result, bail};
 use hyades::session::{Prepared, Session, SessionOptions};
 use hyades::{Database, Error, Value};
 use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::disk::MemoryDisk;
 
 use self::statements::Statements;
 use crate::target::embedded::{Answer, EmbeddedConnection, value, wait};
@@ -54,6 +55,40 @@ fn workload(name: &str) -> Result<Box<dyn Workload>> {
     })
 }
 
+/// How calls are logged while they are counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Logged<'a> {
+    pub protocol: ProtocolKind,
+    /// `command` or `data`.
+    pub logging: &'a str,
+    pub logs: usize,
+}
+
+impl Logged<'static> {
+    /// Not at all.
+    pub const NOT: Logged<'static> = Logged { protocol: ProtocolKind::None, logging: "auto", logs: 1 };
+}
+
+impl<'a> Logged<'a> {
+    /// Parses `taurus:command:8`, `serial:data:1` or `none`.
+    ///
+    /// # Errors
+    /// Anything else.
+    pub fn parse(text: &'a str) -> Result<Logged<'a>> {
+        let mut parts = text.split(':');
+        let protocol = match parts.next() {
+            Some("none") => return Ok(Logged::NOT),
+            Some("serial") => ProtocolKind::Serial,
+            Some("taurus") => ProtocolKind::Taurus,
+            _ => bail!("`{text}` is not none, serial:KIND or taurus:KIND:LOGS"),
+        };
+        let logging = parts.next().filter(|kind| matches!(*kind, "command" | "data"));
+        let logging = logging.with_context(|| format!("`{text}` says neither command nor data"))?;
+        let logs = parts.next().map_or(Ok(1), |logs| logs.parse().context("a number of logs"))?;
+        Ok(Logged { protocol, logging, logs })
+    }
+}
+
 /// A loaded database and the calls to make.
 pub struct Calls {
     session: Session,
@@ -73,10 +108,15 @@ impl Calls {
     ///
     /// # Errors
     /// An unknown name, or a full disk.
-    pub fn new(name: &str, count: usize) -> Result<Calls> {
+    pub fn new(name: &str, logged: Logged<'_>, count: usize) -> Result<Calls> {
         let workload = workload(name)?;
         let directory = std::env::temp_dir().join(format!("hyades-cost-{name}-{}", std::process::id()));
-        let database = Database::open(Config { protocol: ProtocolKind::None, ..Config::new(&directory) })?;
+        let Logged { protocol, logs, logging } = logged;
+        let mut config = Config { protocol, logs, ..Config::new(&directory) };
+        if protocol != ProtocolKind::None {
+            config.disk = Arc::new(MemoryDisk::default());
+        }
+        let database = Database::open(config)?;
         let mut connection = EmbeddedConnection::new(&database)?;
         for script in workload.schema() {
             connection.script(script)?;
@@ -88,6 +128,8 @@ impl Calls {
             ..SessionOptions::default()
         };
         let mut session = database.session(options)?;
+        let setting = wait(|| session.prepare(&format!("SET hyades.logging = {logging}"), &[]))?;
+        wait(|| session.execute(&setting, &[], &mut Answer::default()))?;
         let mut prepared = Vec::new();
         for call in workload.calls() {
             prepared.push(wait(|| session.prepare(call.sql, &[])).context(call.sql)?);

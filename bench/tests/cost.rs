@@ -10,7 +10,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use hyades_bench::cost::Calls;
+use hyades_bench::cost::{Calls, Logged};
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
@@ -53,7 +53,7 @@ const COUNTED: usize = 1000;
 
 /// Allocations of one call, on average.
 fn allocations(name: &str) -> f64 {
-    let mut calls = Calls::new(name, WARM_UP + COUNTED).expect("a loaded database");
+    let mut calls = Calls::new(name, Logged::NOT, WARM_UP + COUNTED).expect("a loaded database");
     calls.make(WARM_UP).expect("calls that work");
     let before = COUNT.get();
     calls.make(COUNTED).expect("calls that work");
