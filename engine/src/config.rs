@@ -103,8 +103,8 @@ pub struct Config {
     pub log_sector_bytes: Option<usize>,
     /// Size of one log's buffer in memory, a power of two.
     pub log_buffer_bytes: usize,
-    /// While a worker's own log has fewer bytes than this to write, the worker appends to the first log of
-    /// which that is true, so that few transactions share a block. 0: always to its own log.
+    /// While a worker's log is written in blocks of fewer bytes than this, the worker shares logs with
+    /// others, so that blocks become longer. 0: it always appends to its own log.
     pub shared_block_bytes: u64,
     /// After this many row locks on one table a transaction tries to lock the table instead.
     pub row_locks_before_table: u32,

@@ -25,7 +25,6 @@ use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::memory::{Keeper, Limits};
 use hyades_types::sequence::Sequence;
-use hyades_types::value::Value;
 use parking_lot::Mutex;
 
 use crate::catalog::{Overlay, capture};
@@ -148,15 +147,14 @@ pub trait Work: Send {
     /// The default is serializable.
     fn isolate(&mut self, isolation: Isolation);
     fn in_transaction(&self) -> bool;
-    /// Declares that the transaction just begun will be one run of the routine's procedure
-    /// ([`Schema::procedure`]) with these arguments in its first registers, in this environment, and then
-    /// commit. So it may be logged as that call. If anything else happens in the transaction, it is logged as
-    /// data after all. May give the environment another random state.
+    /// Declares that the transaction just begun will be one run of this frame of the routine's procedure
+    /// ([`Schema::procedure`]), with the arguments that are in its first registers now, in this environment,
+    /// and then commit. So it may be logged as that call. If anything else happens in the transaction, it is
+    /// logged as data after all. May give the environment another random state.
     fn begin_call(
         &mut self,
         routine: &Routine,
-        procedure: &LocalArc<Procedure>,
-        arguments: &[Value],
+        frame: &mut Frame,
         environment: &Environment,
         logging: Logging,
     ) -> LoggingChoice;
@@ -429,6 +427,7 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
             restarted: Arc::clone(&self.restarted),
             number: self.next_worker.fetch_add(1, Ordering::Relaxed),
             gave_way_at: Lsn::ZERO,
+            calls: 0,
             is_open: false,
             call: None,
             head: Vec::new(),
@@ -543,6 +542,8 @@ struct DatabaseWorker<P: Protocol, T: Transaction<P>> {
     /// The call that the open transaction consists of, and the bytes with which its log record begins.
     call: Option<Call>,
     head: Vec<u8>,
+    /// The number of the last call.
+    calls: u64,
     /// How far an attempt to commit that has to wait has come.
     append: AppendProgress,
 }
@@ -594,12 +595,12 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
     fn begin_call(
         &mut self,
         routine: &Routine,
-        procedure: &LocalArc<Procedure>,
-        arguments: &[Value],
+        frame: &mut Frame,
         environment: &Environment,
         logging: Logging,
     ) -> LoggingChoice {
         assert!(self.is_open, "a call is a transaction");
+        let procedure = &frame.procedure;
         let choice = choose(logging, P::LOGS_COMMANDS, procedure);
         if choice != LoggingChoice::Command {
             return choice;
@@ -611,10 +612,15 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
             return LoggingChoice::Data("it is not serializable".into());
         }
         let check = || check_routine(routine, procedure, self.overlay.catalog());
+        let arguments = &frame.registers[..procedure.parameters.len()];
         let begun = encode_head(&mut self.head, routine, &procedure.replay, arguments, environment)
             .and_then(|from| self.transaction.begin_command(check, &self.head).map(|()| from));
         match begun {
-            Ok(from) => self.call = Some(Call::new(procedure.clone(), from)),
+            Ok(from) => {
+                self.calls += 1;
+                frame.declared = self.calls;
+                self.call = Some(Call::new(frame, from));
+            }
             Err(reason) => return LoggingChoice::Data(reason.into()),
         }
         LoggingChoice::Command

@@ -59,9 +59,12 @@ impl FromStr for TransactionPlace {
     }
 }
 
+/// Vectors of more logs than this are on the heap.
+const INLINE_LOGS: usize = 16;
+
 /// One LSN per log. An empty vector stands for all zeroes.
 #[derive(Debug, Default)]
-pub struct LsnVector(SmallVec<[u64; 4]>);
+pub struct LsnVector(SmallVec<[u64; INLINE_LOGS]>);
 
 impl Clone for LsnVector {
     /// In one copy, where the derived one would go entry by entry.

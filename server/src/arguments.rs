@@ -147,7 +147,7 @@ pub(crate) struct ServeArguments {
     /// Memory buffer of each log, a power of two.
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = power_of_two)]
     log_buffer_mib: usize,
-    /// Sessions share logs while there is less than this to write; 0: each always writes to its own log.
+    /// Sessions share logs that are written in shorter blocks than this; 0: each always writes to its own.
     #[arg(long, value_name = "KIB", default_value_t = 8)]
     shared_block_kib: u32,
     /// Take a checkpoint when the logs since the last one take this much of the disk; 0: only on request

@@ -375,8 +375,7 @@ impl Client {
             let procedure = self.worker.procedure(routine)?;
             let mut frame = Frame::new(procedure);
             frame.registers[..arguments.len()].clone_from_slice(arguments);
-            let choice =
-                self.worker.begin_call(routine, &frame.procedure, arguments, &self.environment, logging);
+            let choice = self.worker.begin_call(routine, &mut frame, &self.environment, logging);
             let (worker, environment) = (&mut self.worker, &mut self.environment);
             let mut rows = Rows::default();
             match blocking(|| worker.run(&mut frame, environment, &mut rows)) {

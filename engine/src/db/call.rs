@@ -58,6 +58,8 @@ const UNITS_PER_ROW: u64 = 1_000;
 /// The call that a worker's transaction consists of, while nothing else has happened in it.
 pub(super) struct Call {
     procedure: LocalArc<Procedure>,
+    /// Also in the frame whose run it is.
+    number: u64,
     /// Where the encoded arguments begin in the worker's `head`.
     arguments_from: usize,
     has_begun: bool,
@@ -67,8 +69,9 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn new(procedure: LocalArc<Procedure>, arguments_from: usize) -> Call {
-        Call { procedure, arguments_from, has_begun: false, has_returned: false, worked: 0 }
+    pub(super) fn new(frame: &Frame, arguments_from: usize) -> Call {
+        let (procedure, number) = (frame.procedure.clone(), frame.declared);
+        Call { procedure, number, arguments_from, has_begun: false, has_returned: false, worked: 0 }
     }
 
     /// Whether it is better logged as data, having written this many rows.
@@ -85,12 +88,15 @@ impl Call {
             return true;
         }
         self.has_begun = true;
-        let arguments = frame.registers.get(..self.procedure.parameters.len());
-        let mut encoded = Vec::with_capacity(head.len() - self.arguments_from);
-        arguments.is_some_and(|arguments| {
-            write_arguments(&mut encoded, arguments);
-            frame.is_at_start() && encoded == head[self.arguments_from..]
-        })
+        let is_same = frame.is_at_start() && frame.declared == self.number;
+        debug_assert!(!is_same || self.has_arguments_of(frame, head), "arguments were set past their frame");
+        is_same
+    }
+
+    fn has_arguments_of(&self, frame: &Frame, head: &[u8]) -> bool {
+        let mut encoded = Vec::new();
+        write_arguments(&mut encoded, &frame.registers[..self.procedure.parameters.len()]);
+        encoded == head[self.arguments_from..]
     }
 }
 

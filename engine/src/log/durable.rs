@@ -26,6 +26,7 @@ use std::task::{Context, Poll};
 
 use crossbeam_utils::CachePadded;
 use hyades_types::error::{Error, FatalError, Result};
+use smallvec::SmallVec;
 use wait_list::WaitList;
 
 use crate::local_arc::LocalArc;
@@ -33,8 +34,23 @@ use crate::lsn::{Lsn, LsnVector};
 use crate::sync::{AtomicU64, Bell, Ordering};
 use crate::ticket::{Signal, Ticket, ticket};
 
+/// The positions that an answer waits for, by log, in the order of the logs. Mostly it is one: an LSN vector
+/// names many, but most are durable by the time the answer could leave.
+#[derive(Clone, Debug, Default)]
+struct Needed(SmallVec<[(usize, Lsn); 1]>);
+
+impl Needed {
+    /// Also waits for this position.
+    fn raise(&mut self, log: usize, to: Lsn) {
+        match self.0.binary_search_by_key(&log, |(log, _)| *log) {
+            Ok(at) => self.0[at].1 = self.0[at].1.max(to),
+            Err(at) => self.0.insert(at, (log, to)),
+        }
+    }
+}
+
 struct Waiter {
-    needed: LsnVector,
+    needed: Needed,
     /// Fires when dropped.
     _signal: Signal,
 }
@@ -81,15 +97,14 @@ impl DurableWatch {
     /// Whether every log is durable up to the vector's entry.
     #[inline]
     pub fn covers(&self, vector: &LsnVector) -> bool {
-        self.first_uncovered(vector, 0).is_none()
+        let mut entries = vector.entries().iter().zip(&self.durable);
+        entries.all(|(needed, durable)| *needed <= durable.load(Ordering::Acquire))
     }
 
-    fn first_uncovered(&self, vector: &LsnVector, from: usize) -> Option<usize> {
-        let entries = vector.entries().iter().zip(&self.durable).enumerate().skip(from);
-        entries
-            .filter(|(_, (needed, durable))| **needed > durable.load(Ordering::Acquire))
-            .map(|(log, _)| log)
-            .next()
+    /// The positions that are not durable, of logs from this one on.
+    fn uncovered<'n>(&'n self, needed: &'n Needed, from: usize) -> impl Iterator<Item = (usize, Lsn)> + 'n {
+        let later = needed.0.iter().copied().filter(move |(log, _)| *log >= from);
+        later.filter(|(log, needed)| *needed > self.durable(*log))
     }
 
     /// Whether there is a waiter for any log.
@@ -137,18 +152,19 @@ impl DurableWatch {
     }
 
     /// A ticket that fires when the vector is covered or the database poisoned.
-    fn wait_for(&self, needed: &LsnVector) -> Ticket {
+    fn wait_for(&self, needed: &Needed) -> Ticket {
         let (ticket, signal) = ticket();
-        if let Some(log) = self.first_uncovered(needed, 0) {
-            self.enter(log, Waiter { needed: needed.clone(), _signal: signal });
-            // All of them: a waiter for one log may have to wait for another one afterwards.
-            self.bells.iter().for_each(|bell| bell.ring_urgently());
+        let uncovered: SmallVec<[(usize, Lsn); 4]> = self.uncovered(needed, 0).collect();
+        if let Some((log, until)) = uncovered.first() {
+            self.enter((*log, *until), Waiter { needed: needed.clone(), _signal: signal });
+            // All that it waits for, one after another.
+            uncovered.iter().for_each(|(log, _)| self.bells[*log].ring_urgently());
         }
         ticket
     }
 
-    fn enter(&self, log: usize, waiter: Waiter) {
-        self.waiters[log].insert(waiter.needed.get(log).0, waiter);
+    fn enter(&self, (log, until): (usize, Lsn), waiter: Waiter) {
+        self.waiters[log].insert(until.0, waiter);
         if self.poison.get().is_some() {
             drop(self.waiters[log].take_all());
         }
@@ -162,18 +178,17 @@ impl DurableWatch {
         let mut released = self.waiters[log].take_up_to(|| self.durable[log].load(Ordering::Acquire));
         // Earlier logs cover them for ever (invariant 1), so each waiter moves upwards at most once for each
         // log.
-        let mut moved: Vec<(usize, Waiter)> = Vec::new();
+        let mut moved: Vec<((usize, Lsn), Waiter)> = Vec::new();
         loop {
             for waiter in released.drain(..) {
-                if let Some(next) = self.first_uncovered(&waiter.needed, log + 1) {
-                    moved.push((next, waiter));
-                }
+                let next = self.uncovered(&waiter.needed, log + 1).next();
+                moved.extend(next.map(|next| (next, waiter)));
             }
-            let Some((next, waiter)) = moved.pop() else {
+            let Some(((next, until), waiter)) = moved.pop() else {
                 return;
             };
             log = next;
-            self.waiters[log].insert(waiter.needed.get(log).0, waiter);
+            self.waiters[log].insert(until.0, waiter);
             if self.poison.get().is_some() {
                 drop(self.waiters[log].take_all());
             }
@@ -188,7 +203,7 @@ impl DurableWatch {
 pub struct Durability {
     /// `None`: already durable.
     watch: Option<LocalArc<DurableWatch>>,
-    needed: LsnVector,
+    needed: Needed,
     /// Present once the future has been polled and was not ready.
     ticket: Option<Ticket>,
 }
@@ -206,12 +221,15 @@ impl Durability {
         Durability::default()
     }
 
-    /// Durable when `watch` covers `needed`.
+    /// Durable when `watch` covers `needed`. Only what it does not cover now is kept: one log, mostly.
     pub fn new(watch: &LocalArc<DurableWatch>, needed: &LsnVector) -> Durability {
-        if watch.covers(needed) {
+        let entries = needed.entries().iter().enumerate();
+        let open = entries.filter(|(log, needed)| **needed > watch.durable(*log).0);
+        let open: SmallVec<_> = open.map(|(log, needed)| (log, Lsn(*needed))).collect();
+        if open.is_empty() {
             return Durability::default();
         }
-        Durability { watch: Some(watch.clone()), needed: needed.clone(), ticket: None }
+        Durability { watch: Some(watch.clone()), needed: Needed(open), ticket: None }
     }
 
     /// Durable when one log is durable up to `needed`.
@@ -219,13 +237,13 @@ impl Durability {
         if watch.durable(log) >= needed {
             return Durability::default();
         }
-        let mut vector = LsnVector::default();
-        vector.raise_entry(log, needed);
-        Durability { watch: Some(watch.clone()), needed: vector, ticket: None }
+        let mut needs = Needed::default();
+        needs.raise(log, needed);
+        Durability { watch: Some(watch.clone()), needed: needs, ticket: None }
     }
 
     pub fn is_durable(&self) -> bool {
-        self.watch.as_ref().is_none_or(|watch| watch.covers(&self.needed))
+        self.watch.as_ref().is_none_or(|watch| watch.uncovered(&self.needed, 0).next().is_none())
     }
 
     /// Both must be durable. They must be of the same database.
@@ -237,7 +255,7 @@ impl Durability {
             None => *self = other.clone(),
             Some(watch) => {
                 assert!(watch.is(others.shared()), "durability of two databases cannot be merged");
-                self.needed.raise(other.needed.entries());
+                other.needed.0.iter().for_each(|(log, to)| self.needed.raise(*log, *to));
                 self.ticket = None;
             }
         }
@@ -258,7 +276,7 @@ impl Future for Durability {
             return Poll::Ready(Ok(()));
         };
         loop {
-            if watch.covers(&this.needed) {
+            if watch.uncovered(&this.needed, 0).next().is_none() {
                 this.watch = None;
                 this.ticket = None;
                 return Poll::Ready(Ok(()));

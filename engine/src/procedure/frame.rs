@@ -98,6 +98,9 @@ pub struct Frame {
     /// The place among the callers of the frame of the head of its cycle of calls: its own, unless the call
     /// was one of a [`Callee::Member`](super::ir::Callee::Member).
     pub(crate) head: usize,
+    /// The number of the call for which its arguments were declared
+    /// ([`Work::begin_call`](crate::db::Work::begin_call)), unless they have been set since. 0: none.
+    pub(crate) declared: u64,
     /// What the run needs its session to do.
     pub request: Option<Request>,
     /// The result of [`Request::Compile`].
@@ -136,6 +139,7 @@ impl Frame {
             snapshot_time: None,
             calls: None,
             head: 0,
+            declared: 0,
             request: None,
             compiled: None,
             procedure,
@@ -161,6 +165,7 @@ impl Frame {
     pub fn restart(&mut self) {
         self.unwind();
         self.next = 0;
+        self.declared = 0;
         self.affected = 0;
         self.handlers.clear();
         self.errors.clear();
@@ -225,6 +230,7 @@ impl Frame {
     /// Sets a register.
     #[inline]
     pub fn set_register(&mut self, register: usize, value: Value) {
+        self.declared = 0;
         self.registers[register].put(value);
     }
 

@@ -75,12 +75,12 @@
 //!   index protocol (section 3.4) scans twice instead and says nothing of readers of absent keys.
 //! * Defaulting happens once, when the LV is frozen, not for each absent tuple: the floor only grows, so one
 //!   raise by its latest value covers every default of the transaction.
-//! * A worker's transactions go to its own log only while that has enough to write, and otherwise to the
-//!   first log that has little, so that few transactions share a block (`Taurus::choose`). LVs order them all
-//!   the same.
+//! * A worker's transactions go to its own log only while that is written in blocks of some length. Otherwise
+//!   workers share logs, so that blocks become longer (`log_choice`). LVs order transactions all the same.
 //! * Anchors are appended by the logger just before a block, not by a timer. The paper's delta (evict later
 //!   than PLV) is the distance between the floor and the durable positions.
 
+mod log_choice;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod wrong_order;
@@ -93,6 +93,7 @@ use crossbeam_utils::CachePadded;
 use hyades_types::error::{Error, Result, sqlstate};
 use smallvec::SmallVec;
 
+use self::log_choice::LogChoice;
 use super::{
     Append, AppendProgress, CommitPayload, FieldReader, Follows, Order, Positions, Protocol, Recovery,
     Reserved,
@@ -122,7 +123,7 @@ const LAST_ANCHOR_DELAY: Duration = Duration::from_secs(1);
 pub struct Taurus {
     logs: RunningLogs,
     anchors: Arc<Anchors>,
-    /// A log with less than this under way takes the next record, whichever worker appends it.
+    /// Workers share logs that are written in shorter blocks than this.
     shared_block_bytes: u64,
 }
 
@@ -130,6 +131,7 @@ pub struct Taurus {
 #[derive(Debug, Default)]
 pub struct Dependencies {
     vector: LsnVector,
+    choice: LogChoice,
 }
 
 impl Dependencies {
@@ -165,17 +167,10 @@ impl Taurus {
         }
     }
 
-    /// The log for a worker's next record: its own if that has work already, otherwise the first that has
-    /// little. So a few transactions share blocks and wake-ups instead of having one each, and many use all
-    /// logs.
+    /// The log for a worker's next record.
     #[inline]
-    fn choose(&self, worker: usize) -> usize {
-        let logs = &self.logs;
-        let own = worker % logs.count();
-        let has_little = |log: &usize| {
-            logs.reserved(*log).0.saturating_sub(logs.watch().durable(*log).0) < self.shared_block_bytes
-        };
-        if has_little(&own) { (0..logs.count()).find(has_little).unwrap_or(own) } else { own }
+    fn choose(&self, worker: usize, dependencies: &mut Dependencies) -> usize {
+        dependencies.choice.next(&self.logs, worker % self.logs.count(), self.shared_block_bytes)
     }
 }
 
@@ -244,7 +239,7 @@ impl Protocol for Taurus {
         payload: &CommitPayload<'_>,
         progress: &'a mut AppendProgress,
     ) -> Result<Append<Reserved<'a, LsnVector>>> {
-        let log = progress.log(self.choose(worker));
+        let log = progress.log(self.choose(worker, dependencies));
         // The bug is shown by records of usual size. This path supports no fragments.
         if mutant::is_active(Mutant::ReserveBeforeFreeze) && payload.operations.len() <= 4096 {
             return wrong_order::append(self, log, worker, dependencies, payload);

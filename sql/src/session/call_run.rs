@@ -68,7 +68,6 @@ impl Session {
             }
         }
         if self.is_alone() {
-            let arguments = &frame.registers[..call.arguments.len()];
             // A replay formats floats with the default digits, and reads and writes dates in the default
             // styles.
             let settings = &self.view.settings;
@@ -76,13 +75,7 @@ impl Session {
                 (1.., true) => settings.logging(),
                 _ => Logging::Data,
             };
-            self.view.worker.begin_call(
-                &call.routine,
-                &frame.procedure,
-                arguments,
-                &self.view.environment,
-                logging,
-            );
+            self.view.worker.begin_call(&call.routine, &mut frame, &self.view.environment, logging);
         }
         self.view.environment.may_end_transactions = self.is_alone() && !self.is_in_list;
         Ok(CallRun { plan, frame, savepoint, is_past_end: false })

@@ -12,7 +12,6 @@ use hyades_engine::db::{
     CheckpointRequest, CheckpointStatus, Engine, EngineStatistics, Flow, Interrupt, Isolation, Logging,
     LoggingChoice, Savepoint, Schema, SeenDatabase, TableLock, Waiting, Work, Worker, open,
 };
-use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
 use hyades_engine::lsn::TransactionPlace;
 use hyades_engine::procedure::compiled_routine::CatalogView;
@@ -167,12 +166,11 @@ impl Work for TestWorker {
     fn begin_call(
         &mut self,
         routine: &Routine,
-        procedure: &LocalArc<Procedure>,
-        arguments: &[Value],
+        frame: &mut Frame,
         environment: &Environment,
         logging: Logging,
     ) -> LoggingChoice {
-        self.inner.begin_call(routine, procedure, arguments, environment, logging)
+        self.inner.begin_call(routine, frame, environment, logging)
     }
 
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()> {
