@@ -57,6 +57,7 @@ use std::time::Duration;
 use hyades::session::{SessionOptions, TransactionStatus};
 use hyades::types::access::RoleId;
 use hyades::types::memory::Account;
+use hyades::types::refusal::{Missing, refused};
 use hyades::{Database, Error, Session, sqlstate};
 use jiff::tz::TimeZone;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -404,8 +405,8 @@ impl<'a> Connection<'a> {
             // Left over from a COPY that failed.
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {}
             Message::FunctionCall => {
-                let message = "function calls through the protocol are not supported";
-                let error = self.session.abandon(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+                let what = "function calls through the protocol are";
+                let error = self.session.abandon(refused(Missing::ProtocolCalls, what));
                 Box::pin(self.end_query(Err(error), 0)).await;
             }
             Message::Password(_) => {

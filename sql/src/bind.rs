@@ -100,6 +100,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::access::{Caller, NeededRight, ObjectKind, Privileges};
 use hyades_types::definition::{RoutineDefinition, SchemaId, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 use hyades_types::search_path::{SearchPath, is_system};
 use hyades_types::sequence::Sequence;
 use hyades_types::text::{DateStyles, Reading};
@@ -528,7 +529,21 @@ impl<'a> Binder<'a> {
     }
 
     /// A feature that PostgreSQL has and Hyades does not support yet.
-    pub(crate) fn unsupported<T>(&self, what: &str, place: Place) -> Result<T> {
-        self.fail(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet"), place)
+    pub(crate) fn unsupported<T>(&self, missing: Missing, what: &str, place: Place) -> Result<T> {
+        Err(self.place(refused(missing, what), place))
+    }
+
+    /// The same where there is no place to point at.
+    pub(crate) fn lacks<T>(&self, missing: Missing, what: &str) -> Result<T> {
+        self.unsupported(missing, what, Place::Unknown)
+    }
+
+    /// The same at these words of the statement, in lower case.
+    pub(crate) fn unsupported_at<T>(&self, missing: Missing, what: &str, words: &[&str]) -> Result<T> {
+        let error = refused(missing, what);
+        Err(match query::words_position(self.sql, words, 0) {
+            Some(position) => error.with_position(position),
+            None => error,
+        })
     }
 }

@@ -25,7 +25,6 @@ use crate::emit::changing_with::changes_rows;
 use crate::emit::run_plan::Tag;
 use crate::emit::{CompiledQuery, Compiler, Purpose};
 use crate::statement::deep_text::with_stack_for;
-use crate::statement::way_round::guided;
 use crate::statement::{self, Statement, split};
 
 /// Compiles the statement of a text. `declared` gives the types of the first parameters that the client has
@@ -48,7 +47,6 @@ pub(crate) fn compile_for(
     purpose: Purpose,
 ) -> Result<Plan> {
     with_stack_for(sql, || compile_here(sql, context, declared, truncated, purpose))
-        .map_err(|error| guided(sql, error))
 }
 
 fn compile_here(

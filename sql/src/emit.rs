@@ -60,6 +60,7 @@ use std::sync::Arc;
 use hyades_engine::procedure::ir::{Procedure, Register, RowSlot, TableIndex};
 use hyades_engine::storage::table::Table;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 use hyades_types::value::SqlType;
 
 use crate::answer::ResultColumn;
@@ -242,8 +243,13 @@ pub(crate) fn shifted(error: Error, offset: u32) -> Error {
     }
 }
 
-/// Refuses a feature that Hyades lacks.
-pub(crate) fn unsupported<T>(sentence: impl Into<String>) -> Result<T> {
+/// Refuses what Hyades lacks. `what` ends in a verb.
+pub(crate) fn unsupported<T>(missing: Missing, what: &str) -> Result<T> {
+    Err(refused(missing, what))
+}
+
+/// Refuses what PostgreSQL refuses too, with 0A000.
+pub(crate) fn impossible<T>(sentence: impl Into<String>) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, sentence))
 }
 

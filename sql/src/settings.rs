@@ -37,6 +37,7 @@ use hyades_types::access::RoleId;
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
+use hyades_types::refusal::{Missing, refused};
 use hyades_types::text::DateStyles;
 use jiff::tz::TimeZone;
 use number::Unit;
@@ -642,8 +643,7 @@ fn out_of_range(definition: &Definition, number: &str) -> Error {
 fn checked(definition: &Definition, value: &str) -> Result<String> {
     let shown = read(definition, value)?;
     if definition.is_fixed && shown != definition.default {
-        let message = format!("{} = {shown} is not supported yet", definition.name);
-        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        return Err(refused(Missing::SettingValues, &format!("{} = {shown} is", definition.name)));
     }
     Ok(shown)
 }

@@ -23,7 +23,7 @@
 //! * read by the dialect: `sort_operator` (`ORDER BY x USING <`);
 //! * names: `written_names` (all of a statement, which must be of this database);
 //! * errors: `places` (where in the text), `foreign` (clauses of other databases), `missing` (clauses that
-//!   Hyades lacks), `way_round` (where they stand, and what to use instead);
+//!   Hyades lacks);
 //! * `kept_names`: names respelled in texts that the catalog keeps.
 
 pub(crate) mod alteration_syntax;
@@ -72,7 +72,6 @@ mod trigger_syntax;
 pub(crate) mod type_syntax;
 pub(crate) mod using_alias;
 mod view_syntax;
-pub(crate) mod way_round;
 pub(crate) mod window_syntax;
 mod written_names;
 

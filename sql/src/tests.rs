@@ -13,6 +13,7 @@ mod names;
 mod optimize;
 mod parameters;
 mod procedures;
+mod refusals;
 mod roles;
 mod sessions;
 mod specs;

@@ -2,7 +2,8 @@
 //! operators, text and binary forms, keys, definitions of tables and routines, errors with their SQLSTATEs.
 //!
 //! Files, in reading order:
-//! * `value`: types and values; `error`: errors and SQLSTATEs;
+//! * `value`: types and values; `error`: errors and SQLSTATEs; `refusal`: what is missing, and the way round
+//!   it;
 //! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form; `array`: both forms of
 //!   arrays;
 //! * `operator`: which operators there are; `arithmetic`, `compare`, `cast`, `function`, `like`: the
@@ -57,6 +58,7 @@ pub mod notifications;
 pub mod numeric;
 pub mod operator;
 pub mod random;
+pub mod refusal;
 pub mod scalar;
 pub mod search_path;
 pub mod sequence;

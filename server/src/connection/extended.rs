@@ -11,6 +11,7 @@ use std::sync::Arc;
 use hyades::session::Response;
 use hyades::types::error::SqlState;
 use hyades::types::memory;
+use hyades::types::refusal::{Missing, refused};
 use hyades::{Error, Result, SqlType, sqlstate};
 
 use super::Connection;
@@ -63,8 +64,8 @@ impl Connection<'_> {
                         parameter_types.push(Some(sql_type));
                         continue;
                     }
-                    let message = format!("parameters of the type with OID {object_id} are not supported");
-                    return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+                    let what = format!("parameters of the type with OID {object_id} are");
+                    return Err(refused(Missing::Types, &what));
                 }
             });
         }

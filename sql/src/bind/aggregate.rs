@@ -2,6 +2,7 @@
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{
     DuplicateTreatment, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
@@ -209,7 +210,7 @@ impl Binder<'_> {
         aggregate.filter = filter;
         for clause in &list.clauses {
             let FunctionArgumentClause::OrderBy(keys) = clause else {
-                return self.unsupported("this clause of an aggregate is", place);
+                return self.unsupported(Missing::OtherForms, "this clause of an aggregate is", place);
             };
             aggregate.order = keys.iter().map(|key| self.aggregate_order(key)).collect::<Result<_>>()?;
             for (key, order) in keys.iter().zip(&mut aggregate.order) {
@@ -401,7 +402,7 @@ impl Binder<'_> {
                 (None, SqlType::Array(element)) => AggregateKind::ArrayOfArrays(element.without_modifier()),
                 (None, _) => {
                     let what = format!("array_agg of {} is", sql_type.base_name());
-                    return self.unsupported(&what, place);
+                    return self.unsupported(Missing::ColumnTypes, &what, place);
                 }
             },
             other => other,

@@ -5,6 +5,7 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::Missing;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::array_value::MOST_DIMENSIONS;
 use hyades_types::value::{ArrayElement, SqlType, Value};
@@ -151,7 +152,7 @@ impl Binder<'_> {
                 AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride: None }) => {
                     (lower_bound.as_ref(), upper_bound.as_ref())
                 }
-                _ => return self.unsupported("a field of an array's element is", place),
+                _ => return self.unsupported(Missing::Subscripts, "a field of an array's element is", place),
             };
             let is_index = matches!(access, AccessExpr::Subscript(Subscript::Index { .. }));
             if !is_slice {
@@ -237,7 +238,11 @@ impl Binder<'_> {
             return Ok(Bound::typed(evaluation::fold_if_constant(expr), common, place));
         }
         let Some(element) = ArrayElement::of(common) else {
-            return self.unsupported(&format!("arrays of {} are", common.base_name()), place);
+            return self.unsupported(
+                Missing::ColumnTypes,
+                &format!("arrays of {} are", common.base_name()),
+                place,
+            );
         };
         let items = items.into_iter().map(|item| self.coerce(item, common)).collect::<Result<Vec<Expr>>>()?;
         Ok(Bound::typed(Expr::Array { element, items }, SqlType::Array(element), place))
@@ -291,7 +296,7 @@ impl Binder<'_> {
             return self.quantified_match(left, (symbol, is_all), right, place);
         }
         let Some(operator) = from_ast(operator).filter(|operator| operator.is_comparison()) else {
-            return self.unsupported(&format!("{operator} with ANY or ALL is"), place);
+            return self.unsupported(Missing::OtherForms, &format!("{operator} with ANY or ALL is"), place);
         };
         // `= ANY` is IN and `<> ALL` is NOT IN, for which there are faster ways.
         let is_in = matches!((operator, is_all), (BinaryOperator::Equal, false));
@@ -328,7 +333,7 @@ impl Binder<'_> {
             (Some(element), _) => element,
             (None, Some(sql_type)) if right.known_type().is_none() => match ArrayElement::of(sql_type) {
                 Some(element) => element,
-                None => return self.unsupported("ANY of this type is", place),
+                None => return self.unsupported(Missing::OtherForms, "ANY of this type is", place),
             },
             _ => {
                 let message = "op ANY/ALL (array) requires array on right side";

@@ -8,6 +8,7 @@ use hyades_types::cast::allowed;
 use hyades_types::datetime::names_the_clock;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
+use hyades_types::refusal::{Missing, refusal};
 use hyades_types::system_type::SystemType;
 use hyades_types::text::{self as value_text, Reading};
 use hyades_types::value::{SqlType, Value};
@@ -188,8 +189,7 @@ impl Binder<'_> {
             return Ok(());
         }
         let message = "\"now\", \"today\" and similar values are not supported in defaults";
-        let error = Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message);
-        Err(self.place(error.with_hint("Use current_date or current_timestamp."), place))
+        Err(self.place(refusal(Missing::ClockWords, message), place))
     }
 
     /// Converts implicitly to a type that was chosen so that this is possible.

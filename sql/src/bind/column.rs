@@ -6,6 +6,7 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::TableName;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{Expr as AstExpr, Ident, ObjectName};
@@ -75,9 +76,8 @@ impl Binder<'_> {
         match self.context.tables.table(&table_name) {
             Some(table) => Ok(table),
             None if self.context.tables.sequence(&table_name).is_some() => {
-                let message =
-                    format!("sequence \"{}\" in the place of a table is not supported yet", table_name.name);
-                self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place)
+                let what = format!("sequence \"{}\" in the place of a table is", table_name.name);
+                self.unsupported(Missing::SequencesAsTables, &what, place)
             }
             None => {
                 // Checked only here, because this code runs for every statement.
@@ -245,7 +245,11 @@ impl Binder<'_> {
                 return Ok(Some(Bound::typed(replaced.clone(), xid, place)));
             }
             ("xmin" | "xmax" | "cmin" | "cmax" | "ctid", _) if is_table => {
-                return self.unsupported(&format!("the system column {name} is"), place);
+                return self.unsupported(
+                    Missing::SystemColumns,
+                    &format!("the system column {name} is"),
+                    place,
+                );
             }
             _ => return Ok(None),
         }
@@ -258,7 +262,11 @@ impl Binder<'_> {
             _ => return Ok(None),
         };
         let Some(sure) = sure else {
-            return self.unsupported("tableoid of a table without a NOT NULL column is", place);
+            return self.unsupported(
+                Missing::SystemColumns,
+                "tableoid of a table without a NOT NULL column is",
+                place,
+            );
         };
         let sure = self.column_of(relation, sure, place).expr;
         let expr = Expr::Case {

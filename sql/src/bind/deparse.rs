@@ -28,6 +28,7 @@ use std::collections::BTreeSet;
 
 use hyades_types::definition::{TableId, TableName};
 use hyades_types::error::Result;
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr};
 
@@ -393,7 +394,9 @@ impl<'b, 'a> Deparser<'b, 'a> {
                         targets.push(self.column_target(ScopeColumn::Of { relation, column }));
                     }
                 }
-                _ => return self.binder.unsupported("this item of a select list is", Place::Unknown),
+                _ => {
+                    return self.binder.lacks(Missing::OtherForms, "this item of a select list is");
+                }
             }
         }
         Ok(targets)
@@ -563,7 +566,11 @@ impl<'b, 'a> Deparser<'b, 'a> {
         }
         match super::select::ordinal(key) {
             Some(number) => Ok(number.to_string()),
-            None => self.binder.unsupported("this key of ORDER BY in a view is", Place::of_expr(key)),
+            None => self.binder.unsupported(
+                Missing::OtherForms,
+                "this key of ORDER BY in a view is",
+                Place::of_expr(key),
+            ),
         }
     }
 

@@ -8,6 +8,7 @@
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::guest;
+use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, TableAlias};
 
@@ -294,7 +295,7 @@ impl Binder<'_> {
             } else {
                 "a locking clause over VALUES, UNION, INTERSECT or EXCEPT is"
             };
-            return self.unsupported(what, Place::Unknown);
+            return self.lacks(Missing::LockingClauses, what);
         }
         let before = self.handed_over;
         let (branch, columns) = self.branch(&query.body)?;
@@ -351,7 +352,7 @@ impl Binder<'_> {
                 Ok((QueryBody::Select(Box::new(bound)), columns))
             }),
             SetExpr::Select(_) => self.branch(&SetExpr::Query(Box::new(query_of(body)))),
-            _ => self.unsupported("this form of query is", Place::Unknown),
+            _ => self.lacks(Missing::OtherForms, "this form of query is"),
         }
     }
 
@@ -365,7 +366,7 @@ impl Binder<'_> {
         let is_all = match quantifier {
             SetQuantifier::All => true,
             SetQuantifier::None | SetQuantifier::Distinct => false,
-            _ => return self.unsupported(&format!("{word} BY NAME is"), Place::Unknown),
+            _ => return self.lacks(Missing::Dialects, &format!("{word} BY NAME is")),
         };
         let place = first_output(right);
         let (left_body, right_body) = (left, right);

@@ -8,6 +8,7 @@ use hyades_types::function::Function;
 use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
@@ -113,7 +114,9 @@ impl Binder<'_> {
                 };
                 match row {
                     Some(row) => self.row_value(row),
-                    None => self.unsupported("this form of ROW is", Place::of_expr(expr)),
+                    None => {
+                        self.unsupported(Missing::RowsAsValues, "this form of ROW is", Place::of_expr(expr))
+                    }
                 }
             }
             Ast::Function(call) => self.call(call),
@@ -169,7 +172,7 @@ impl Binder<'_> {
             Ast::Null => Bound { expr: Expr::Const(Value::Null), class: Class::Null, place },
             Ast::Placeholder(name) => self.parameter(name, place)?,
             Ast::HexStringLiteral(_) | Ast::SingleQuotedByteStringLiteral(_) => {
-                return self.unsupported("bit strings are", place);
+                return self.unsupported(Missing::BitStrings, "bit strings are", place);
             }
             other => {
                 let message = format!("syntax error at or near \"{other}\"");
@@ -221,8 +224,7 @@ impl Binder<'_> {
     ) -> Result<Bound> {
         let symbol = op.to_string();
         if !matches!(op, ast::BinaryOperator::Custom(_)) || is_of_postgresql(&symbol) {
-            let message = format!("operator {op} is not supported yet");
-            return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+            return self.unsupported(Missing::Operators, &format!("operator {op} is"), place);
         }
         let (left, right) = (self.expression(left)?, self.expression(right)?);
         let shown = format!("{} {symbol} {}", left.type_name(), right.type_name());
@@ -368,7 +370,7 @@ impl Binder<'_> {
             self.expression(left)?;
         }
         let (Some(left), Some(right)) = (row_items(left), row_items(right)) else {
-            return self.unsupported("rows as values are", place);
+            return self.unsupported(Missing::RowsAsValues, "rows as values are", place);
         };
         if left.len() != right.len() {
             return self.fail(sqlstate::SYNTAX_ERROR, "unequal number of entries in row expressions", place);
@@ -404,7 +406,7 @@ impl Binder<'_> {
             BinaryOperator::Greater | BinaryOperator::GreaterEqual => {
                 (BinaryOperator::Greater, BinaryOperator::GreaterEqual)
             }
-            _ => return self.unsupported("this operator of rows is", place),
+            _ => return self.unsupported(Missing::RowsAsValues, "this operator of rows is", place),
         };
         let first = pairs.first().cloned();
         let is_single = pairs.len() == 1;
@@ -435,7 +437,7 @@ impl Binder<'_> {
         let mut tests = Vec::with_capacity(list.len());
         for item in list {
             let Some(right) = row_items(item) else {
-                return self.unsupported("rows as values are", place);
+                return self.unsupported(Missing::RowsAsValues, "rows as values are", place);
             };
             if left.len() != right.len() {
                 let message = "unequal number of entries in row expressions";

@@ -6,6 +6,7 @@ use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind, TableNam
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::Missing;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, BigDecimal, SqlType, Value};
 use sqlparser::ast::{
@@ -74,9 +75,9 @@ impl Binder<'_> {
                 self.elements_item("unnest", arrays, alias.as_ref(), ordinality(*with_ordinality), place)
             }
             TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
-                self.unsupported("TABLESAMPLE is", Place::Unknown)
+                self.lacks(Missing::TableSample, "TABLESAMPLE is")
             }
-            _ => self.unsupported("this item of FROM is", Place::Unknown),
+            _ => self.lacks(Missing::OtherForms, "this item of FROM is"),
         }
     }
 

@@ -7,6 +7,7 @@
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::Result;
+use hyades_types::refusal::Missing;
 
 use super::scope::{Relation, RelationKind, Scope, Visibility};
 use super::tree::{BoundDistinct, BoundQuery, Branch, Item, JoinGroup, JoinMember, Limits, OutputColumn};
@@ -40,9 +41,7 @@ impl Binder<'_> {
         right.for_each_item_mut(&mut |item, _| {
             let arguments = item.source.arguments();
             match arguments.iter().any(|argument| expr::any(argument, &|part| outside.reads(part))) {
-                true => {
-                    self.unsupported("LATERAL in a full join with a join on both sides is", Place::Unknown)
-                }
+                true => self.lacks(Missing::Lateral, "LATERAL in a full join with a join on both sides is"),
                 false => Ok(()),
             }
         })?;

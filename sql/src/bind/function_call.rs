@@ -4,6 +4,7 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::{Function as Computation, Signature, TypePattern, lookup};
 use hyades_types::interval::MAXIMUM_PRECISION;
+use hyades_types::refusal::{Missing, refused};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{Function, FunctionArguments};
 
@@ -77,8 +78,7 @@ impl Binder<'_> {
         let types: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
         let plain = name.strip_prefix("pg_catalog.").unwrap_or(name);
         if is_missing(plain) && self.candidates(&[plain.to_owned()]).is_empty() {
-            let message = format!("function {plain} is not supported yet");
-            return self.place(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message), place);
+            return self.place(refused(Missing::Functions, &format!("function {plain} is")), place);
         }
         self.no_function(name, &types.join(", "), place)
     }
@@ -197,7 +197,9 @@ impl Binder<'_> {
     fn arguments(&mut self, arguments: &FunctionArguments, name: &str, place: Place) -> Result<Arguments> {
         match arguments {
             FunctionArguments::None => Ok(Arguments::default()),
-            FunctionArguments::Subquery(_) => self.unsupported("a subquery as an argument is", place),
+            FunctionArguments::Subquery(_) => {
+                self.unsupported(Missing::OtherForms, "a subquery as an argument is", place)
+            }
             FunctionArguments::List(list) => self.written_arguments(&list.args, name, place),
         }
     }

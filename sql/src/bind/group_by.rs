@@ -9,6 +9,7 @@
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr};
 
@@ -41,10 +42,10 @@ impl Binder<'_> {
         outputs: &[OutputColumn],
     ) -> Result<Option<GroupBy>> {
         let GroupByExpr::Expressions(expressions, modifiers) = group_by else {
-            return self.unsupported("GROUP BY ALL is", Place::Unknown);
+            return self.lacks(Missing::Dialects, "GROUP BY ALL is");
         };
         if !modifiers.is_empty() {
-            return self.unsupported("GROUP BY ... WITH is", Place::Unknown);
+            return self.lacks(Missing::Dialects, "GROUP BY ... WITH is");
         }
         if expressions.is_empty() {
             return Ok(None);

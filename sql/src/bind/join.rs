@@ -6,6 +6,7 @@
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::Missing;
 use sqlparser::ast::{
     Ident, Join, JoinConstraint, JoinOperator, ObjectName, Spanned, TableAlias, TableWithJoins,
 };
@@ -91,7 +92,7 @@ impl Binder<'_> {
             }
             JoinOperator::FullOuter(constraint) => (Kind::Full, constraint),
             JoinOperator::CrossJoin(_) => (Kind::Inner, &JoinConstraint::None),
-            _ => return self.unsupported("this kind of join is", Place::Unknown),
+            _ => return self.lacks(Missing::OtherForms, "this kind of join is"),
         };
         let is_cross = matches!(join.join_operator, JoinOperator::CrossJoin(_));
         match constraint {

@@ -7,6 +7,7 @@
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
+use hyades_types::refusal::Missing;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
@@ -164,7 +165,9 @@ impl Binder<'_> {
         let (function, result) = match (name, arguments) {
             // What is made of a row is JSON, and no row any more.
             ("row_to_json" | "to_json", [row]) if is_row(row) => (Function::ToJson, SqlType::Json),
-            ("row_to_json", [_]) => return self.unsupported("rows as values are", place),
+            ("row_to_json", [_]) => {
+                return self.unsupported(Missing::RowsAsValues, "rows as values are", place);
+            }
             ("to_json", [array]) if is_array(array) => (Function::ArrayToJson, SqlType::Json),
             ("array_to_json", [array]) if is_array(array) => (Function::ArrayToJson, SqlType::Json),
             ("array_to_json", [array, lines])
@@ -282,7 +285,11 @@ impl Binder<'_> {
         }
         let value = self.coerce(argument.clone(), own)?;
         if columns.len() > 1 && crate::expr::is_volatile(&value) {
-            return self.unsupported(&format!("{name} of a value that changes with every look is"), place);
+            return self.unsupported(
+                Missing::ComputedFirst,
+                &format!("{name} of a value that changes with every look is"),
+                place,
+            );
         }
         let arrays = columns.iter().map(|(column, function, element)| {
             let array = Expr::Call { function: *function, arguments: vec![value.clone()] };

@@ -9,6 +9,7 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::{BinaryOperator, UnaryOperator};
+use hyades_types::refusal::Missing;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
@@ -448,8 +449,7 @@ impl Binder<'_> {
             ast::UnaryOperator::Plus => None,
             ast::UnaryOperator::BitwiseNot => Some(UnaryOperator::BitNot),
             other => {
-                let message = format!("operator {other} is not supported yet");
-                return Err(self.place(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message), place));
+                return self.unsupported(Missing::Operators, &format!("operator {other} is"), place);
             }
         };
         let shown = format!("{operator} {}", operand.type_name());

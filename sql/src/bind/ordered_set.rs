@@ -5,6 +5,7 @@
 //! ORDER BY inside an aggregate.
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{Function, FunctionArg, FunctionArgExpr, FunctionArgumentList};
 
@@ -79,7 +80,11 @@ impl Binder<'_> {
             let is_array = fraction.known_type().and_then(SqlType::element).is_some();
             let wanted = if is_array {
                 let Some(element) = ArrayElement::of(result) else {
-                    return self.unsupported(&format!("arrays of {} are", result.base_name()), place);
+                    return self.unsupported(
+                        Missing::ColumnTypes,
+                        &format!("arrays of {} are", result.base_name()),
+                        place,
+                    );
                 };
                 result = SqlType::Array(element);
                 SqlType::Array(ArrayElement::DoublePrecision)

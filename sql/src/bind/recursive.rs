@@ -6,6 +6,7 @@
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, TableAlias};
 
@@ -175,7 +176,7 @@ impl Binder<'_> {
                 return self.fail_of_clause(clause, place);
             }
             SelfReference::Hidden => {
-                return self.unsupported("this reference of a query to itself is", place);
+                return self.unsupported(Missing::Recursion, "this reference of a query to itself is", place);
             }
         };
         self.handed_over += 1;

@@ -6,6 +6,7 @@ use hyades_engine::procedure::ir::{Callee, CalleeIndex, Expr};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 use sqlparser::ast::FunctionArg;
 
@@ -336,7 +337,7 @@ impl Binder<'_> {
                 Returns::Record => "functions with several output parameters in expressions are",
                 _ => "set-returning functions outside of FROM are",
             };
-            return self.unsupported(what, place);
+            return self.unsupported(Missing::SetFunctions, what, place);
         };
         if let Chosen::Stored(routine) = &chosen {
             self.note_routine(place, &routine.definition.name);

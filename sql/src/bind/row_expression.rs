@@ -10,6 +10,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{ColumnDefinition, Indexed, TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Volatility;
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, visit_expressions, visit_expressions_mut};
 
@@ -228,7 +229,7 @@ impl Binder<'_> {
         self.parameter_types = fields;
         let condition = condition?;
         if !self.session_calls.is_empty() {
-            return self.unsupported("a function about the session in COPY FROM WHERE is", Place::Unknown);
+            return self.lacks(Missing::ComputedFirst, "a function about the session in COPY FROM WHERE is");
         }
         let definition = table.definition();
         let read = columns_of(&condition, row);

@@ -3,6 +3,7 @@
 use hyades_engine::procedure::ir::Intent;
 use hyades_types::access::Privileges;
 use hyades_types::error::{Result, sqlstate};
+use hyades_types::refusal::Missing;
 use sqlparser::ast::{Distinct, GroupByExpr, Query, Select};
 
 use super::scope::RelationKind;
@@ -54,7 +55,11 @@ impl Binder<'_> {
                     _ => self.need_on_table(table, Privileges::UPDATE),
                 },
                 Source::Query(_) | Source::Working(..) => {
-                    return self.unsupported("a locking clause over a query in FROM is", place);
+                    return self.unsupported(
+                        Missing::LockingClauses,
+                        "a locking clause over a query in FROM is",
+                        place,
+                    );
                 }
                 Source::Series(_) | Source::Routine(_) if is_named => {
                     let message = format!("{clause} cannot be applied to a function");

@@ -13,6 +13,7 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::Missing;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
@@ -192,7 +193,7 @@ impl Binder<'_> {
         match operator {
             BinaryOperator::Equal => Ok(Some(boolean(same, place))),
             BinaryOperator::NotEqual => Ok(Some(boolean(Expr::Not(Box::new(same)), place))),
-            _ => self.unsupported("this operator of whole rows is", place),
+            _ => self.unsupported(Missing::RowsAsValues, "this operator of whole rows is", place),
         }
     }
 
@@ -242,7 +243,7 @@ impl Binder<'_> {
     /// The text form of a row has another order, and another equality.
     pub(super) fn refuse_rows_as_keys(&self, sql_type: SqlType, place: Place) -> Result<()> {
         match sql_type == SqlType::System(SystemType::Record) {
-            true => self.unsupported("ordering and grouping by whole rows is", place),
+            true => self.unsupported(Missing::RowsAsValues, "ordering and grouping by whole rows is", place),
             false => Ok(()),
         }
     }

@@ -9,6 +9,7 @@
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
+use hyades_types::refusal::Missing;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{
     self, Expr as Ast, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
@@ -65,7 +66,11 @@ impl Binder<'_> {
             return self.single_item(call, typed);
         };
         let Some(functions) = functions.into_iter().collect::<Option<Vec<Called<'_>>>>() else {
-            return self.unsupported("this form of a call in ROWS FROM is", Place::of(name));
+            return self.unsupported(
+                Missing::OtherForms,
+                "this form of a call in ROWS FROM is",
+                Place::of(name),
+            );
         };
         if let Some((first, _)) = typed.first() {
             return self.misplaced_columns(&functions, first, with_ordinality);

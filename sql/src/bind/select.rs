@@ -2,6 +2,7 @@
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr};
 
@@ -36,7 +37,7 @@ impl Binder<'_> {
 
     fn bind_select(&mut self, query: &Query, select: &Select) -> Result<BoundQuery> {
         if select.into.is_some() {
-            return self.unsupported("SELECT INTO is", Place::Unknown);
+            return self.lacks(Missing::DefinedInRoutine, "SELECT INTO is");
         }
         let mut from = self.from(&select.from)?;
         self.lock_items(query, &mut from)?;
@@ -120,7 +121,7 @@ impl Binder<'_> {
     pub(super) fn order(&mut self, query: &Query, outputs: &[OutputColumn]) -> Result<Vec<OrderKey>> {
         let Some(order_by) = &query.order_by else { return Ok(Vec::new()) };
         let OrderByKind::Expressions(expressions) = &order_by.kind else {
-            return self.unsupported("ORDER BY ALL is", Place::Unknown);
+            return self.lacks(Missing::Dialects, "ORDER BY ALL is");
         };
         expressions.iter().map(|expression| self.order_key(expression, outputs)).collect()
     }

@@ -1,6 +1,7 @@
 //! The select list and RETURNING: expansion of `*`, names of columns.
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use sqlparser::ast::{self, SelectItem, SelectItemQualifiedWildcardKind, TrimWhereField};
 
 use super::scope::ScopeColumn;
@@ -130,7 +131,9 @@ impl Binder<'_> {
                         }
                     }
                 }
-                _ => return self.unsupported("this item of a select list is", Place::Unknown),
+                _ => {
+                    return self.lacks(Missing::OtherForms, "this item of a select list is");
+                }
             }
         }
         check_width(outputs.len())?;
@@ -164,7 +167,7 @@ impl Binder<'_> {
             || options.opt_replace.is_some()
             || options.opt_rename.is_some();
         if has_more {
-            return self.unsupported("options after * are", Place::Unknown);
+            return self.lacks(Missing::Dialects, "options after * are");
         }
         Ok(())
     }

@@ -8,8 +8,9 @@
 use std::borrow::Cow;
 
 use hyades_engine::procedure::ir::Expr;
-use hyades_types::error::{Result, sqlstate};
+use hyades_types::error::Result;
 use hyades_types::function::Function;
+use hyades_types::refusal::Missing;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
@@ -82,7 +83,8 @@ impl Binder<'_> {
                 return constant(shown, SqlType::System(SystemType::RegType));
             }
             ("pg_export_snapshot", 0) => {
-                return self.unsupported("pg_export_snapshot, which parallel pg_dump needs, is", place);
+                let what = "pg_export_snapshot, which parallel pg_dump needs, is";
+                return self.unsupported(Missing::Snapshots, what, place);
             }
             ("current_schemas", 1) => return self.current_schemas(arguments, place).map(Some),
             _ => return Ok(None),
@@ -91,8 +93,7 @@ impl Binder<'_> {
         for (argument, sql_type) in arguments.iter().zip(types) {
             let argument = self.coerce(argument.clone(), *sql_type)?;
             if expr::reads_row(&argument) {
-                let message = format!("{name} of a column is not supported yet");
-                return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+                return self.unsupported(Missing::ComputedFirst, &format!("{name} of a column is"), place);
             }
             bound.push(argument);
         }

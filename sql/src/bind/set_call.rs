@@ -14,6 +14,7 @@ use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::definition::RoutineKind;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
+use hyades_types::refusal::{Missing, refusal};
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{
     self, Expr as Ast, FunctionArg, FunctionArguments, Ident, SelectItem, TableAlias, visit_expressions,
@@ -216,7 +217,11 @@ impl Binder<'_> {
                 }
                 AggregateMode::Forbidden(clause) => clause,
                 AggregateMode::Allowed if self.is_in_window() => {
-                    return self.unsupported("set-returning functions in a window are", place);
+                    return self.unsupported(
+                        Missing::SetFunctions,
+                        "set-returning functions in a window are",
+                        place,
+                    );
                 }
                 AggregateMode::Allowed => "in HAVING",
                 AggregateMode::Nested => "in this context",
@@ -255,7 +260,11 @@ impl Binder<'_> {
         let level = calls.level_of(at);
         if level.item.is_some() || (is_item && level.current.is_some()) {
             // One of them stands where the search did not look.
-            return self.unsupported("several set-returning functions in such expressions are", place);
+            return self.unsupported(
+                Missing::SetFunctions,
+                "several set-returning functions in such expressions are",
+                place,
+            );
         }
         Ok(self.set_calls.as_mut().map(|calls| calls.level_of(at)))
     }
@@ -285,11 +294,9 @@ impl Binder<'_> {
             }
             _ if is_single => return self.set_item_of(call, arguments, place),
             _ if arguments_of(call).any(|argument| self.has_set_call(argument)) => {
-                let error = Error::input(
-                    sqlstate::FEATURE_NOT_SUPPORTED,
-                    "such set-returning functions inside of each other are not supported yet beside others",
-                )
-                .with_hint("Put the inner one into FROM.");
+                let sentence =
+                    "such set-returning functions inside of each other are not supported yet beside others";
+                let error = refusal(Missing::SetFunctions, sentence);
                 return Err(self.place(error, place));
             }
             _ => {
@@ -332,7 +339,7 @@ impl Binder<'_> {
             "unnest" if arguments.len() == 1 => Ok((arguments.remove(0), None)),
             json if json.starts_with("json") => match self.json_set(json, &arguments, place)?.as_deref() {
                 Some([(_, array)]) => Ok((array.clone(), None)),
-                Some(_) => self.unsupported("rows as values are", place),
+                Some(_) => self.unsupported(Missing::RowsAsValues, "rows as values are", place),
                 None => Err(self.no_function_of(name, &arguments, place)),
             },
             _ => Err(self.no_function_of(name, &arguments, place)),
@@ -356,7 +363,7 @@ impl Binder<'_> {
         self.scope.hide(number);
         let relation = &self.scope.relations[number];
         let [(_, sql_type)] = relation.columns.as_slice() else {
-            return self.unsupported("rows as values are", place);
+            return self.unsupported(Missing::RowsAsValues, "rows as values are", place);
         };
         let bound = Bound::typed(relation.column(0), *sql_type, place);
         if let Some(level) = self.own_level(true, place)? {
@@ -372,7 +379,7 @@ impl Binder<'_> {
         };
         let (new, register) = (self.new_register()?, self.new_register()?);
         let Some(level) = self.own_level(false, place)? else {
-            return self.unsupported("a set-returning function here is", place);
+            return self.unsupported(Missing::SetFunctions, "a set-returning function here is", place);
         };
         let current = *level.current.get_or_insert(new);
         // In order, whatever the dimensions are.
@@ -415,7 +422,7 @@ impl Binder<'_> {
                 });
                 if reads(&rest) {
                     let what = "set-returning functions beside one that is grouped by are";
-                    return self.unsupported(what, output.place);
+                    return self.unsupported(Missing::SetFunctions, what, output.place);
                 }
             }
         }

@@ -4,6 +4,7 @@
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
+use hyades_types::refusal::Missing;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, TrimWhereField};
 
@@ -64,7 +65,7 @@ impl Binder<'_> {
                 let name = collation.to_string().replace('"', "").to_ascii_lowercase();
                 let base = name.strip_prefix("pg_catalog.").unwrap_or(&name);
                 if !matches!(base, "default" | "c" | "posix" | "ucs_basic") {
-                    return self.unsupported("collations other than \"C\" are", place);
+                    return self.unsupported(Missing::Collations, "collations other than \"C\" are", place);
                 }
                 self.collated(inner)
             }
@@ -117,11 +118,10 @@ impl Binder<'_> {
             }
             Ast::GroupingSets(_) | Ast::Cube(_) | Ast::Rollup(_) => "grouping sets in grouping sets are",
             other => {
-                let message = format!("{other} is not supported yet");
-                return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+                return self.unsupported(Missing::OtherForms, &format!("{other} is"), place);
             }
         };
-        self.unsupported(what, place)
+        self.unsupported(Missing::OtherForms, what, place)
     }
 
     /// A key with an operator other than `<` and `>`.

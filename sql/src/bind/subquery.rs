@@ -9,6 +9,7 @@ use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::Missing;
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast;
 
@@ -113,7 +114,11 @@ impl Binder<'_> {
         let common = comparison_type(left.known_type().unwrap_or(sql_type), sql_type);
         let (left, found, _) = self.operands(operator, left, found, place)?;
         let Some(element) = common.and_then(ArrayElement::of) else {
-            return self.unsupported(&format!("IN with a subquery of {} is", sql_type.base_name()), place);
+            return self.unsupported(
+                Missing::OtherForms,
+                &format!("IN with a subquery of {} is", sql_type.base_name()),
+                place,
+            );
         };
         nested.query.outputs[0].expr = found;
         nested.query.outputs[0].sql_type = element.sql_type();
@@ -217,7 +222,7 @@ impl Binder<'_> {
         };
         let Some(element) = ArrayElement::of(output.sql_type) else {
             let what = format!("arrays of {} are", output.sql_type.base_name());
-            return self.unsupported(&what, place);
+            return self.unsupported(Missing::ColumnTypes, &what, place);
         };
         let expr = self.add_nested(nested, SubqueryKind::Array(element));
         Ok(Bound::typed(expr, SqlType::Array(element), place))

@@ -7,6 +7,7 @@ use hyades_engine::storage::stored_type::StoredType;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::identifier::quoted_identifier;
 use hyades_types::interval::{self, IntervalFields, IntervalModifier};
+use hyades_types::refusal::{Missing, refusal, refused};
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, Precision, SqlType};
 use sqlparser::ast::{
@@ -21,7 +22,7 @@ use crate::statement::query;
 const LONGEST_CHARACTER_TYPE: u64 = 10_485_760;
 
 fn unsupported<T>(name: &str) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("type {name} is not supported yet")))
+    Err(refused(Missing::of_type(name), &format!("type {name} is")))
 }
 
 /// The types of the catalog, as seen by the user who names one.
@@ -134,7 +135,7 @@ pub(crate) fn resolve(data_type: &DataType, types: &dyn NamedTypes) -> Result<Sq
             Some(Named::Type(sql_type)) => sql_type,
             Some(Named::Domain(_)) => {
                 let message = format!("domain \"{}\" is not supported here yet", written(name));
-                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+                return Err(refusal(Missing::DomainsElsewhere, message));
             }
             None => custom(&name.to_string(), modifiers).map_err(|error| match error.sqlstate() {
                 sqlstate::UNDEFINED_OBJECT => undefined(&written(name)),

@@ -2,6 +2,7 @@
 
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 
 use super::aggregation::{Aggregate, AggregateMode};
@@ -73,7 +74,7 @@ impl Binder<'_> {
                 let what = format!(
                     "record \"{record}\" has different columns on different paths to this place, which is"
                 );
-                self.unsupported(&what, place)
+                self.unsupported(Missing::ChangingRecords, &what, place)
             }
         }
     }

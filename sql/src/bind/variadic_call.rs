@@ -6,6 +6,7 @@
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::{Function as Computation, TypePattern, lookup};
+use hyades_types::refusal::Missing;
 use hyades_types::value::{ArrayElement, SqlType};
 
 use super::routine_call::Arguments;
@@ -60,7 +61,9 @@ impl Binder<'_> {
             TypePattern::Exact(_) => signature.function,
             _ => match signature.function.of_array() {
                 Some(function) => function,
-                None => return self.unsupported(&format!("{name} with VARIADIC is"), place),
+                None => {
+                    return self.unsupported(Missing::OtherForms, &format!("{name} with VARIADIC is"), place);
+                }
             },
         };
         let result = match signature.result {

@@ -12,13 +12,14 @@ use hyades_engine::procedure::ir::{Expr, RowSlot};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{TableDefinition, ViewBase};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use sqlparser::ast::{self, GroupByExpr, Query, Select, SelectItem, SetExpr, TableFactor};
 
 use super::aggregate::is_aggregate_name;
 use super::scope::{Relation, RelationKind, Visibility};
 use super::tree::{JoinMember, Source};
 use super::view::{query_of_view, row_columns};
-use super::{Binder, Place};
+use super::Binder;
 use crate::statement::deep_text;
 use crate::statement::names::{fold, parts};
 
@@ -282,5 +283,5 @@ fn not_updatable(definition: &TableDefinition, change: ViewChange, reason: &str)
 
 /// 0A000 for a form of change that is not supported through views yet.
 pub(crate) fn unsupported_through(binder: &Binder<'_>, what: &str) -> Result<()> {
-    binder.unsupported(&format!("{what} of a view is"), Place::Unknown)
+    binder.lacks(Missing::WholeRows, &format!("{what} of a view is"))
 }

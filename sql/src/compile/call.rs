@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::definition::{RoutineDefinition, RoutineKind, TableName};
 use hyades_types::error::{Result, sqlstate};
+use hyades_types::refusal::Missing;
 
 use super::action::{Action, CallPlan, Plan};
 use crate::answer::{Response, ResultColumn};
@@ -34,6 +35,7 @@ impl Compiler<'_> {
             |argument: &Expr| expr::any(argument, &|part| matches!(part, Expr::Routine { .. }));
         if arguments.iter().any(calls_function) || !self.binder.session_calls.is_empty() {
             return self.binder.unsupported(
+                Missing::CallArguments,
                 "user-defined functions or functions of the session as arguments of CALL are",
                 place,
             );

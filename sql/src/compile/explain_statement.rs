@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hyades_types::error::{Error, Result};
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 
 use super::action::{Action, Plan};
@@ -94,7 +95,7 @@ fn explained_action(action: Action, options: ExplainOptions, planning: Duration)
             let query = Some(query);
             Action::Schema(SchemaCommand::CreateAs { definition, if_not_exists, query, on_commit, analysis })
         }
-        _ if is_analyze => return unsupported("EXPLAIN ANALYZE of this statement is not supported yet"),
+        _ if is_analyze => return unsupported(Missing::Explain, "EXPLAIN ANALYZE of this statement is"),
         Action::Declare(declare) => described(node_of(declare.run, is_verbose)),
         Action::Run(run) => described(node_of(*run, is_verbose)),
         Action::Call(call) => {

@@ -7,6 +7,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::access::Privileges;
 use hyades_types::definition::{TriggerDefinition, TriggerEvent, TriggerTiming};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
@@ -125,12 +126,11 @@ impl Compiler<'_> {
             trigger.events.contains(&TriggerEvent::Insert) && trigger.has_transition_tables()
         };
         if let Some(trigger) = definition.triggers.iter().find(is_of_rows) {
-            let message = format!(
-                "COPY into table \"{}\" with trigger \"{}\", which has transition tables, is not supported yet",
+            let what = format!(
+                "COPY into table \"{}\" with trigger \"{}\", which has transition tables, is",
                 definition.name.name, trigger.name
             );
-            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                .with_hint("Copy into a temporary table, and use INSERT ... SELECT."));
+            return Err(refused(Missing::TransitionsInCopy, &what));
         }
         let compiled = |timing| {
             let mut inner = Compiler::new(self.binder.sql, self.binder.context, &[], 0)?;
@@ -184,14 +184,14 @@ impl Compiler<'_> {
     /// The query, and whether it leaves the database unchanged.
     fn copied_query(&mut self, text: &str) -> Result<(CompiledQuery, bool)> {
         let Statement::Query(statement) = query::parse(text)? else {
-            return self.binder.unsupported("COPY of this statement is", Place::Unknown);
+            return self.binder.lacks(Missing::OtherForms, "COPY of this statement is");
         };
         match statement.as_ref() {
             ast::Statement::Query(query) => Ok((self.query(query)?, !changes_rows(query))),
             ast::Statement::Insert(insert) => Ok((self.insert(insert)?, false)),
             ast::Statement::Update(update) => Ok((self.update(update)?, false)),
             ast::Statement::Delete(delete) => Ok((self.delete(delete)?, false)),
-            _ => self.binder.unsupported("COPY of this statement is", Place::Unknown),
+            _ => self.binder.lacks(Missing::OtherForms, "COPY of this statement is"),
         }
     }
 }

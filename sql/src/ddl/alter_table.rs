@@ -19,12 +19,13 @@ use super::storage_parameter::check_storage_parameter;
 use super::triggers::set_firing_action;
 use super::wanted::{NewColumn, WantedForeignKey};
 use crate::bind::types;
-use crate::emit::{Compiler, unsupported};
+use crate::emit::Compiler;
 use crate::statement::RoleName;
 use crate::statement::alteration_syntax::{
     IdentityChange, collation, constraint_change, constraint_position, identity_change,
 };
 use crate::statement::deep_text::Written;
+use crate::statement::missing::missing_action;
 use crate::statement::names::fold;
 use crate::statement::query::loose_default;
 
@@ -89,8 +90,16 @@ impl Compiler<'_> {
             Do::DisableTrigger { name } => Ok(firing(name, TriggerFiring::Never)),
             Do::EnableReplicaTrigger { name } => Ok(firing(name, TriggerFiring::Replica)),
             Do::EnableAlwaysTrigger { name } => Ok(firing(name, TriggerFiring::Always)),
-            other => unsupported(format!("ALTER TABLE ... {} is not supported yet", action_name(other))),
+            other => self.refuse_action(other),
         }
+    }
+
+    fn refuse_action<T>(&self, operation: &AlterTableOperation) -> Result<T> {
+        let shown = operation.to_string().to_ascii_lowercase();
+        let words: Vec<&str> = shown.split_whitespace().take(2).collect();
+        let name = words.join(" ");
+        let what = format!("ALTER TABLE ... {} is", name.to_ascii_uppercase());
+        self.binder.unsupported_at(missing_action(&name), &what, &words)
     }
 
     /// A new column, and its constraints as actions of their own.
@@ -232,10 +241,4 @@ fn pass(action: &AlterAction) -> u8 {
         | AlterAction::Trigger(_)
         | AlterAction::Nothing => 6,
     }
-}
-
-fn action_name(operation: &AlterTableOperation) -> String {
-    let shown = operation.to_string();
-    let words: Vec<&str> = shown.split_whitespace().take(2).collect();
-    words.join(" ").to_ascii_uppercase()
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CheckConstraint, TableDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use sqlparser::ast::{self, ColumnOption, TableConstraint};
 
 use super::wanted::WantedCheck;
@@ -98,7 +99,7 @@ pub(crate) fn wanted_check(
     is_not_valid: bool,
 ) -> Result<WantedCheck> {
     if check.enforced.is_some() {
-        return unsupported("[NOT] ENFORCED is not supported");
+        return unsupported(Missing::Dialects, "[NOT] ENFORCED is not supported");
     }
     let name = name.or(check.name.as_ref()).map(fold);
     Ok(WantedCheck { name, expr: Written::new((*check.expr).clone()), is_not_valid })

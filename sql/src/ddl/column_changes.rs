@@ -18,6 +18,7 @@ use hyades_types::definition::{
     TableDefinition, TableId, TriggerDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::text;
 use hyades_types::value::{SqlType, Value};
 use jiff::tz::TimeZone;
@@ -226,7 +227,7 @@ impl Viewpoint {
             return Ok(Vec::new());
         };
         if old.columns.len() == 1 {
-            return Ok(unsupported("tables without columns are not supported yet")?);
+            return Ok(unsupported(Missing::TablesWithoutColumns, "tables without columns are")?);
         }
         let children = self.locked_children(&old)?;
         let of_table = format!("of table {}", self.shown(&old.name));
@@ -416,7 +417,7 @@ impl Viewpoint {
             return Err(Error::input(sqlstate::INVALID_COLUMN_DEFINITION, message).with_detail(detail));
         }
         if self.is_in_foreign_key(&old, table.id(), at) && !is_same_kind(column.sql_type, sql_type) {
-            return unsupported("changing the type of a column of a foreign key is not supported yet");
+            return unsupported(Missing::Dependents, "changing the type of a column of a foreign key is");
         }
         let is_of_another_domain = domain.is_some() && domain != column.domain;
         let computed = self.bound_conversion(&table, at, sql_type, using)? || is_of_another_domain;

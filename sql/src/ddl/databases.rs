@@ -14,6 +14,7 @@ use hyades_engine::storage::databases::duplicate_database;
 use hyades_types::access::{DATABASE_OBJECT, ObjectKind, Rights, RoleId, no_database, not_owner};
 use hyades_types::definition::{CatalogChange, DatabaseDefinition, DatabaseId};
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 
 use super::command::{CatalogStatement, SchemaCommand};
 use super::grants::Object;
@@ -202,11 +203,8 @@ impl Viewpoint {
             return failed(sqlstate::OBJECT_IN_USE, "cannot drop the currently open database");
         }
         if database.id == DatabaseId::FIRST {
-            let error = Error::input(
-                sqlstate::FEATURE_NOT_SUPPORTED,
-                format!("dropping the database \"{name}\", which was the first one, is not supported yet"),
-            );
-            return Err(error.with_hint("Drop its schemas, or give it another name."));
+            let what = format!("dropping the database \"{name}\", which was the first one, is");
+            return Err(refused(Missing::FirstDatabase, &what));
         }
         let changes = vec![CatalogChange::DropDatabase { id: database.id }];
         let vacated = Vacated { id: database.id, described: format!("database \"{name}\""), is_forced };

@@ -16,6 +16,7 @@ use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, ColumnDefinition, ForeignKey, Generation, SchemaId};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 use hyades_types::sequence::Sequence;
 use hyades_types::value::SqlType;
 use sqlparser::ast;
@@ -257,10 +258,8 @@ impl<'a> Dependents<'a> {
             if computed.any(|own| says(&own.expression) && stays(own)) {
                 let table = self.session.shown(&definition.name);
                 let type_name = stored.definition.shown();
-                let message = format!(
-                    "dropping type {type_name}, which an index on {table} converts to, is not supported yet"
-                );
-                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+                let what = format!("dropping type {type_name}, which an index on {table} converts to, is");
+                return Err(refused(Missing::Dependents, &what));
             }
             let checks = definition.checks.iter().filter(|check| says(&check.shown));
             let constraint = |name: &String| Object::Constraint(Arc::clone(table), name.clone());

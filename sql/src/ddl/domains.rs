@@ -13,6 +13,7 @@ use hyades_types::definition::{
     TypeDefinition, TypeKind,
 };
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 
 use super::dependents::Object;
@@ -247,10 +248,10 @@ impl Viewpoint {
             return Ok(());
         }
         let shown = self.shown_type(stored);
-        unsupported(format!("adding a constraint to domain {shown}, which is in use, is not supported yet"))
-            .map_err(|error: Error| {
-                error.with_hint("A CHECK constraint can be added as NOT VALID: it holds for new values.")
-            })
+        unsupported(
+            Missing::DomainsInUse,
+            &format!("adding a constraint to domain {shown}, which is in use, is"),
+        )
     }
 }
 

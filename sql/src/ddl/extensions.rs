@@ -14,6 +14,7 @@ use hyades_types::definition::{
     RoutineParameter, RoutineTraits, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 use hyades_types::value::SqlType;
 
 use super::command::{CatalogStatement, SchemaCommand};
@@ -85,8 +86,7 @@ impl Viewpoint {
         if text == Some(comment) {
             return Ok(Vec::new());
         }
-        let message = "changing the comment on an extension is not supported yet";
-        Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
+        Err(refused(Missing::ExtensionChanges, "changing the comment on an extension is"))
     }
 
     /// The functions of an extension.

@@ -14,6 +14,7 @@ use hyades_types::definition::{
     CatalogChange, ForeignKey, KeyAction, KeyComparison, TableDefinition, TableId,
 };
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::search_path;
 use sqlparser::ast::{
     self, ColumnOption, ConstraintReferenceMatchKind, ForeignKeyConstraint, ReferentialAction, Spanned,
@@ -169,7 +170,8 @@ fn check_types(
         }
         if types.0.is_datetime() && types.1.is_datetime() {
             return unsupported(
-                "foreign keys between timestamps with time zone and others are not supported yet",
+                Missing::ForeignKeyTypes,
+                "foreign keys between timestamps with time zone and others are",
             );
         }
         let detail = format!(

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{Generation, TableDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use sqlparser::ast::{self, ColumnOption, GeneratedExpressionMode, visit_expressions};
 
 use super::sequences::serial_type;
@@ -89,7 +90,10 @@ impl Compiler<'_> {
             match &option.option {
                 ColumnOption::Generated { generation_expr: Some(_), generation_expr_mode, .. } => {
                     if !matches!(generation_expr_mode, Some(GeneratedExpressionMode::Stored)) {
-                        return unsupported("columns that are generated and not STORED are not supported");
+                        return unsupported(
+                            Missing::GeneratedColumns,
+                            "columns that are generated and not STORED are not supported",
+                        );
                     }
                     expressions += 1;
                 }

@@ -11,13 +11,13 @@ use hyades_types::access::{
 };
 use hyades_types::definition::{CatalogChange, RoutineKind, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 
 use super::command::{CatalogStatement, SchemaCommand};
 use super::schemas::no_schema;
 use super::types::no_type;
 use crate::answer::Output;
-use crate::bind::Place;
 use crate::emit::Compiler;
 use crate::statement::role_syntax::privileges;
 use crate::statement::{
@@ -49,7 +49,7 @@ impl Compiler<'_> {
             }
             // Compiled together with the object whose owner changes.
             AccessCommand::Own { .. } => {
-                return self.binder.unsupported("this OWNER TO is", Place::Unknown);
+                return self.binder.lacks(Missing::Dialects, "this OWNER TO is");
             }
         };
         Ok(CatalogStatement::new(tag, SchemaCommand::Access(Arc::new(command))))

@@ -14,6 +14,7 @@ use hyades_types::definition::{
     TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 
 use super::alteration::{duplicate_constraint, no_constraint};
 use super::column_changes::without_columns;
@@ -488,7 +489,7 @@ impl Viewpoint {
         let full = self.meant(&rename.index);
         let Some(FoundIndex { table, index }) = self.index_named(&full) else {
             if self.is_relation(&full) {
-                return unsupported("ALTER INDEX of something that is not an index is not supported");
+                return unsupported(Missing::OtherKinds, "ALTER INDEX of something that is not an index is");
             }
             if !rename.if_exists {
                 return Err(self.no_relation(&rename.index));

@@ -10,6 +10,7 @@ use hyades_types::definition::{
     TableDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
@@ -76,8 +77,8 @@ impl Binder<'_> {
         let is_immutable =
             |routine: &Arc<Routine>| routine.definition.traits.volatility == DeclaredVolatility::Immutable;
         if !self.called.is_empty() && self.called.iter().all(is_immutable) {
-            let message = format!("functions created by users in an {place} are not supported yet");
-            return Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message);
+            let what = format!("functions created by users in an {place} are");
+            return refused(Missing::IndexedFunctions, &what);
         }
         let message = format!("functions in {place} must be marked IMMUTABLE");
         Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message)

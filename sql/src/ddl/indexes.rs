@@ -8,6 +8,7 @@
 
 use hyades_types::definition::{Deferral, IndexKind};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use sqlparser::ast::{
     self, ConstraintCharacteristics, DeferrableInitial, NullsDistinctOption, UniqueConstraint,
 };
@@ -17,7 +18,7 @@ use super::storage_parameter::check_index_parameter;
 use super::wanted::{WantedIndex, WantedIndexed, WantedKey, WantedUnique};
 use crate::bind::Place;
 use crate::bind::select_list::figure_name;
-use crate::emit::{Compiler, unsupported};
+use crate::emit::{Compiler, impossible, unsupported};
 use crate::statement::deep_text::Written;
 use crate::statement::names::fold;
 use crate::statement::query::{parse_expression, words_position};
@@ -28,7 +29,7 @@ const MOST_KEYS: usize = 32;
 
 impl Compiler<'_> {
     pub(crate) fn create_index(&self, create: &CreateIndex) -> Result<CatalogStatement> {
-        let kind = index_kind(&create.method)?;
+        let kind = self.index_kind(&create.method)?;
         if create.keys.len() + create.included.len() > MOST_KEYS {
             let message = format!("cannot use more than {MOST_KEYS} columns in an index");
             return Err(Error::input(sqlstate::TOO_MANY_COLUMNS, message));
@@ -52,7 +53,7 @@ impl Compiler<'_> {
         };
         let predicate = create.predicate.as_deref().map(parse_expression).transpose()?.map(Written::new);
         if predicate.is_some() && create.nulls_are_equal {
-            return unsupported("NULLS NOT DISTINCT in a partial index is not supported yet");
+            return unsupported(Missing::NullsNotDistinct, "NULLS NOT DISTINCT in a partial index is");
         }
         let index = WantedIndex {
             name: create.name.clone(),
@@ -69,12 +70,27 @@ impl Compiler<'_> {
         Ok(CatalogStatement::new("CREATE INDEX", SchemaCommand::CreateIndex(index)))
     }
 
+    fn index_kind(&self, method: &str) -> Result<IndexKind> {
+        match method {
+            "btree" => Ok(IndexKind::Ordered),
+            "hash" => Ok(IndexKind::Hash),
+            "gin" | "gist" | "spgist" | "brin" => {
+                let what = format!("the index access method {method} is");
+                self.binder.unsupported_at(Missing::IndexMethods, &what, &["using", method])
+            }
+            other => {
+                let message = format!("access method \"{other}\" does not exist");
+                Err(Error::input(sqlstate::UNDEFINED_OBJECT, message))
+            }
+        }
+    }
+
     pub(crate) fn drop_index(&self, drop: &DropIndex) -> Result<CatalogStatement> {
         if drop.is_concurrent && drop.names.len() > 1 {
-            return unsupported("DROP INDEX CONCURRENTLY does not support dropping multiple objects");
+            return impossible("DROP INDEX CONCURRENTLY does not support dropping multiple objects");
         }
         if drop.is_concurrent && drop.cascades {
-            return unsupported("DROP INDEX CONCURRENTLY does not support CASCADE");
+            return impossible("DROP INDEX CONCURRENTLY does not support CASCADE");
         }
         Ok(CatalogStatement::new("DROP INDEX", SchemaCommand::DropIndex(drop.clone())))
     }
@@ -110,7 +126,7 @@ impl Compiler<'_> {
     pub(super) fn deferral(&self, written: Option<&ConstraintCharacteristics>) -> Result<Deferral> {
         let Some(written) = written else { return Ok(Deferral::Never) };
         if written.enforced.is_some() {
-            return unsupported("ENFORCED and NOT ENFORCED are not supported");
+            return unsupported(Missing::Dialects, "ENFORCED and NOT ENFORCED are not supported");
         }
         let is_deferred = written.initially == Some(DeferrableInitial::Deferred);
         match written.deferrable {
@@ -170,20 +186,6 @@ fn wanted_expression(expr: ast::Expr) -> WantedIndexed {
     }
 }
 
-fn index_kind(method: &str) -> Result<IndexKind> {
-    match method {
-        "btree" => Ok(IndexKind::Ordered),
-        "hash" => Ok(IndexKind::Hash),
-        "gin" | "gist" | "spgist" | "brin" => {
-            unsupported(format!("the index access method {method} is not supported yet"))
-        }
-        other => {
-            let message = format!("access method \"{other}\" does not exist");
-            Err(Error::input(sqlstate::UNDEFINED_OBJECT, message))
-        }
-    }
-}
-
 /// What PostgreSQL's hash indexes lack, in the order in which it checks.
 fn refuse_hash(create: &CreateIndex) -> Result<()> {
     let lacks = [
@@ -194,7 +196,7 @@ fn refuse_hash(create: &CreateIndex) -> Result<()> {
         (create.keys.iter().any(|key| key.nulls_first.is_some()), "NULLS FIRST/LAST options"),
     ];
     match lacks.iter().find(|(is_wanted, _)| *is_wanted) {
-        Some((_, what)) => unsupported(format!("access method \"hash\" does not support {what}")),
+        Some((_, what)) => impossible(format!("access method \"hash\" does not support {what}")),
         None => Ok(()),
     }
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, MaterializedView, TableDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use sqlparser::ast;
 
 use super::alteration_steps::{AlterStep, Alteration};
@@ -158,10 +159,10 @@ pub(super) fn check_actions(
         if definition.view.is_some() {
             match action {
                 AlterAction::SetDefault { .. } => {
-                    return unsupported("ALTER VIEW ... ALTER COLUMN is not supported yet");
+                    return unsupported(Missing::ViewDefaults, "ALTER VIEW ... ALTER COLUMN is");
                 }
                 AlterAction::RenameColumn { .. } => {
-                    return unsupported("ALTER VIEW ... RENAME COLUMN is not supported yet");
+                    return unsupported(Missing::RenamedViewColumns, "ALTER VIEW ... RENAME COLUMN is");
                 }
                 _ => {}
             }

@@ -18,6 +18,7 @@ use hyades_types::definition::{
     TypeDefinition, ViewDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::search_path::is_temporary;
 use hyades_types::sequence::{Sequence, not_a_sequence};
 use hyades_types::value::SqlType;
@@ -143,7 +144,8 @@ impl Moving {
         };
         match moved.into_iter().any(|(name, _)| stays(name)) {
             true => unsupported(
-                "moving one of several functions of a name that a definition calls is not supported yet",
+                Missing::Dependents,
+                "moving one of several functions of a name that a definition calls is",
             ),
             false => Ok(()),
         }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableDefinition, TableId};
 use hyades_types::error::Result;
+use hyades_types::refusal::Missing;
 
 use super::column_changes::without_columns;
 use super::dependents::Object;
@@ -203,7 +204,7 @@ impl Viewpoint {
         let definition = table.definition();
         let left = (0u16..).zip(definition.visible_columns()).filter(|(at, _)| !gone.contains(at));
         if left.count() == 0 {
-            return unsupported("tables without columns are not supported yet");
+            return unsupported(Missing::TablesWithoutColumns, "tables without columns are");
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use hyades_types::access::{Access, DATABASE_OBJECT, Membership, Rights, Role, RoleId};
 use hyades_types::definition::CatalogChange;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refusal};
 use hyades_types::value::{SqlType, Value};
 use hyades_types::{identifier, text};
 
@@ -199,7 +200,7 @@ impl Viewpoint {
                     "role \"{}\" is the one that there is from the beginning and cannot be changed",
                     self.role_name(id)
                 );
-                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
+                Err(refusal(Missing::FirstRole, message))
             }
         }
     }
@@ -457,7 +458,7 @@ fn not_a_member(session: &Viewpoint, role: RoleId) -> Error {
         return Error::input(sqlstate::INVALID_GRANT_OPERATION, message);
     }
     let message = format!("role \"{name}\" is a superuser from the beginning and joins no role");
-    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+    refusal(Missing::FirstRole, message)
 }
 
 fn is_named(rights: &Rights, role: RoleId) -> bool {
@@ -477,7 +478,7 @@ fn verifier(password: &str) -> Result<Option<String>> {
         && password[3..].bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_md5 {
         let message = "passwords as MD5 hashes are not supported, because nobody can log in with them safely";
-        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        return Err(refusal(Missing::Md5, message));
     }
     let verifier = match password.parse::<Verifier>() {
         Ok(verifier) => verifier,

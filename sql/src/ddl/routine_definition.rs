@@ -10,6 +10,7 @@ use hyades_types::definition::{
     RoutineTraits, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refusal};
 use hyades_types::search_path::PUBLIC;
 use hyades_types::sequence::written_name;
 use hyades_types::value::SqlType;
@@ -35,7 +36,7 @@ impl Compiler<'_> {
         match definition.language.as_str() {
             "plpgsql" | "sql" => {}
             "c" | "internal" => {
-                return unsupported(format!("LANGUAGE {} is not supported yet", definition.language));
+                return unsupported(Missing::Languages, &format!("LANGUAGE {} is", definition.language));
             }
             other => {
                 let message = format!("language \"{other}\" does not exist");
@@ -175,10 +176,13 @@ impl Compiler<'_> {
         let (table, column) = match parts.as_slice() {
             [table, column] => (self.binder.meant(None, table, Place::Unknown), column),
             [schema, table, column] => (self.binder.meant(Some(schema), table, Place::Unknown), column),
-            _ => return unsupported(format!("the type {name} is not supported yet")),
+            _ => return unsupported(Missing::ParameterTypes, &format!("the type {name} is")),
         };
         if !suffix.trim().eq_ignore_ascii_case("type") {
-            return unsupported(format!("the type {name} is not supported yet for a parameter"));
+            return Err(refusal(
+                Missing::ParameterTypes,
+                format!("the type {name} is not supported yet for a parameter"),
+            ));
         }
         let Some(found) = self.binder.context.tables.table(&table) else {
             let message = format!("relation \"{}\" does not exist", table.name);
@@ -187,7 +191,7 @@ impl Compiler<'_> {
         let definition = found.definition();
         match definition.visible_columns().iter().find(|known| known.name == *column) {
             Some(column) if column.domain.is_some() => {
-                unsupported(format!("the type {name}, which is a domain, is not supported yet"))
+                unsupported(Missing::DomainsElsewhere, &format!("the type {name}, which is a domain, is"))
             }
             Some(column) => Ok(column.sql_type.without_modifier()),
             None => {
@@ -238,7 +242,7 @@ impl Compiler<'_> {
                 match (word.as_str(), is_set, outputs.as_slice()) {
                     ("void", false, []) => Ok(Returns::Nothing),
                     ("trigger", false, []) => Ok(Returns::Trigger),
-                    ("event_trigger", ..) => unsupported("event triggers are not supported yet"),
+                    ("event_trigger", ..) => unsupported(Missing::EventTriggers, "event triggers are"),
                     ("record", false, [_, _, ..]) => Ok(Returns::Record),
                     ("record", true, [_, _, ..]) => Ok(Returns::SetOfRecord),
                     ("record", _, [only]) => {
@@ -248,9 +252,10 @@ impl Compiler<'_> {
                         );
                         invalid(&message, *position)
                     }
-                    ("record", ..) => {
-                        unsupported("functions that return records of unknown columns are not supported yet")
-                    }
+                    ("record", ..) => unsupported(
+                        Missing::RecordResults,
+                        "functions that return records of unknown columns are",
+                    ),
                     (_, true, []) if self.row_type(name).is_some() => {
                         Ok(Returns::SetOfRow(self.row_type(name).unwrap_or_default()))
                     }

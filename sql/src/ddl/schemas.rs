@@ -12,13 +12,13 @@ use std::sync::Arc;
 use hyades_types::access::{Rights, RoleId};
 use hyades_types::definition::{CatalogChange, SchemaId};
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::search_path::is_system;
 
 use super::alteration_steps::LateChange;
 use super::command::{CatalogStatement, SchemaCommand};
 use super::dependents::Object;
 use crate::answer::Output;
-use crate::bind::Place;
 use crate::emit::{Compiler, no_table, unsupported};
 use crate::statement::{AlterSchema, CreateSchema, DropSchema, Owned, QualifiedName, RoleName};
 use crate::viewpoint::Viewpoint;
@@ -37,7 +37,7 @@ impl Compiler<'_> {
         let name = match (&create.name, &create.owner) {
             (Some(name), _) | (None, Some(RoleName::Named(name))) => name.clone(),
             (None, _) => {
-                return self.binder.unsupported("a schema with the name of this role is", Place::Unknown);
+                return self.binder.lacks(Missing::SchemaOfRole, "a schema with the name of this role is");
             }
         };
         let (owner, if_not_exists) = (create.owner.clone(), create.if_not_exists);
@@ -175,7 +175,9 @@ impl Viewpoint {
     fn schema_to_change(&self, name: &str) -> Result<SchemaId> {
         match self.schemas().get(name) {
             Some(id) => Ok(id),
-            None if self.has_schema(name) => unsupported("changing a schema of the system is not supported"),
+            None if self.has_schema(name) => {
+                unsupported(Missing::SystemSchemas, "changing a schema of the system is")
+            }
             None => Err(no_schema(name)),
         }
     }

@@ -17,6 +17,7 @@ use hyades_types::definition::{
     TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::search_path;
 use hyades_types::sequence::{Sequence, not_a_sequence, relation_name, written_name};
 use hyades_types::value::{SqlType, Value};
@@ -149,7 +150,10 @@ impl Compiler<'_> {
                     }
                 }
                 ColumnOption::Identity(_) => {
-                    return unsupported("this form of identity columns is not supported");
+                    return unsupported(
+                        Missing::OtherForms,
+                        "this form of identity columns is not supported",
+                    );
                 }
                 _ => {}
             }

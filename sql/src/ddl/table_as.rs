@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{ColumnDefinition, TableDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
@@ -40,12 +41,12 @@ fn parsed_query(text: &str) -> Result<ast::Query> {
     match query::parse(text)? {
         Statement::Query(statement) => match *statement {
             ast::Statement::Query(query) => Ok(*query),
-            _ => unsupported("CREATE TABLE AS of this statement is not supported yet"),
+            _ => unsupported(Missing::ExecutedQueries, "CREATE TABLE AS of this statement is"),
         },
         Statement::CreateTableAs(inner) if inner.is_into => {
             Err(Error::input(sqlstate::SYNTAX_ERROR, "SELECT ... INTO is not allowed here"))
         }
-        _ => unsupported("CREATE TABLE AS of this statement is not supported yet"),
+        _ => unsupported(Missing::ExecutedQueries, "CREATE TABLE AS of this statement is"),
     }
 }
 
@@ -91,11 +92,11 @@ impl Compiler<'_> {
             _ => None,
         };
         if let Some(name) = columns.iter().find_map(is_refused) {
-            return unsupported(format!("columns of type {name} are not supported yet"));
+            return unsupported(Missing::ColumnTypes, &format!("columns of type {name} are"));
         }
         let defined = named_results(names, columns)?;
         if defined.is_empty() {
-            return unsupported("tables without columns are not supported yet");
+            return unsupported(Missing::TablesWithoutColumns, "tables without columns are");
         }
         Ok(defined)
     }

@@ -7,6 +7,7 @@ use hyades_types::definition::{
     CatalogChange, Collation, ColumnDefinition, Deferral, IndexKind, PrimaryKey, TableDefinition, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::search_path::{TEMPORARY, is_system};
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{
@@ -26,7 +27,7 @@ use crate::bind::row_expression::default_mismatch;
 use crate::bind::types::{self, Declared};
 use crate::bind::{BindContext, Place};
 use crate::emit::{Compiler, unsupported};
-use crate::statement::missing::{refusal, statement_of_object};
+use crate::statement::missing::{missing_statement, object_of_statement};
 use crate::statement::names::{fold, parts};
 use crate::statement::query::{self, loose_default, words_position};
 use crate::statement::{OnCommit, QualifiedName};
@@ -50,7 +51,7 @@ impl Compiler<'_> {
             }
             ast::Statement::Truncate(truncate) => ("TRUNCATE TABLE", self.truncate(truncate)?),
             ast::Statement::AlterTable(alter) => ("ALTER TABLE", self.alter_table(alter)?),
-            other => return refuse(other),
+            other => return self.refuse(other),
         };
         let parameters = self.binder.finished_parameters()?;
         Ok(CatalogStatement { parameters, ..CatalogStatement::new(command, schema) })
@@ -93,7 +94,7 @@ impl Compiler<'_> {
     }
 
     fn create_table(&mut self, create: &ast::CreateTable) -> Result<SchemaCommand> {
-        refuse_table_kinds(create)?;
+        self.refuse_table_kinds(create)?;
         let name = self.new_name(&create.name)?;
         let mut definition = TableDefinition::of_columns(
             self.created_relation(&name, Some(&create.name), create.temporary)?,
@@ -225,8 +226,7 @@ impl Compiler<'_> {
         match name.schema.as_deref().or(self.binder.context.path.created_in()) {
             None => no_schema("no schema has been selected to create in"),
             Some(TEMPORARY) => {
-                let message = "cannot create temporary routines";
-                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
+                self.binder.unsupported(Missing::TemporaryRoutines, "temporary routines are", place)
             }
             Some("pg_catalog") => {
                 let message = format!("permission denied to create \"pg_catalog.{}\"", name.name);
@@ -294,7 +294,7 @@ impl Compiler<'_> {
                 ColumnOption::Collation(collation) => {
                     definition.collation = self.collation(sql_type, collation)?;
                 }
-                other => return unsupported(format!("column option {other} is not supported yet")),
+                other => return unsupported(Missing::OtherForms, &format!("column option {other} is")),
             }
         }
         Ok(definition)
@@ -348,8 +348,39 @@ impl Compiler<'_> {
             "c" => Ok(Collation::C),
             "posix" => Ok(Collation::Posix),
             "default" => Ok(Collation::Default),
-            _ => unsupported("collations other than \"C\" are not supported yet"),
+            _ => unsupported(Missing::Collations, "collations other than \"C\" are"),
         }
+    }
+
+    fn refuse<T>(&self, statement: &ast::Statement) -> Result<T> {
+        let shown = statement.to_string().to_ascii_lowercase();
+        let is_plain = |word: &&str| word.chars().all(|character| character.is_ascii_alphabetic());
+        let words: Vec<&str> = shown.split_whitespace().take(6).take_while(is_plain).collect();
+        if let Some(part) = object_of_statement(&words) {
+            return Err(part.refusal(|at| words_position(self.binder.sql, &words[at..=at], 0)));
+        }
+        let first = &words[..words.len().min(2)];
+        let name = first.join(" ");
+        let what = format!("{} is", name.to_ascii_uppercase());
+        self.binder.unsupported_at(missing_statement(&name), &what, first)
+    }
+
+    fn refuse_table_kinds(&self, create: &ast::CreateTable) -> Result<()> {
+        let is_partitioned = create.partition_by.is_some()
+            || create.partition_of.is_some()
+            || !matches!(create.hive_distribution, HiveDistributionStyle::NONE);
+        if create.inherits.is_some() {
+            let what = "table inheritance is";
+            return self.binder.unsupported_at(Missing::Inheritance, what, &["inherits"]);
+        }
+        if is_partitioned {
+            let what = "partitioned tables are";
+            return self.binder.unsupported_at(Missing::Partitions, what, &["partition"]);
+        }
+        if create.query.is_some() {
+            return self.binder.lacks(Missing::OtherForms, "CREATE TABLE AS is");
+        }
+        Ok(())
     }
 
     pub(super) fn table_constraint(&self, constraint: &TableConstraint) -> Result<WantedPrimaryKey> {
@@ -371,9 +402,9 @@ impl Compiler<'_> {
                 Ok(WantedPrimaryKey { name: key.name.as_ref().map(fold), columns, deferral })
             }
             TableConstraint::UniqueUsingIndex(_) | TableConstraint::PrimaryKeyUsingIndex(_) => {
-                unsupported("constraints USING INDEX are not supported yet")
+                unsupported(Missing::Unnamed, "constraints USING INDEX are")
             }
-            other => unsupported(format!("table constraint {other} is not supported yet")),
+            other => unsupported(Missing::OtherForms, &format!("table constraint {other} is")),
         }
     }
 
@@ -389,7 +420,7 @@ impl Compiler<'_> {
                 SqlOption::KeyValue { key, value } => (fold(key), value.to_string()),
                 SqlOption::Ident(ident) => (fold(ident), "true".to_owned()),
                 SqlOption::TableSpace(_) => continue,
-                other => return unsupported(format!("table option {other} is not supported yet")),
+                other => return unsupported(Missing::OtherForms, &format!("table option {other} is")),
             };
             match key.as_str() {
                 "primary_index" => {
@@ -410,25 +441,6 @@ impl Compiler<'_> {
         }
         Ok(index)
     }
-}
-
-fn refuse_table_kinds(create: &ast::CreateTable) -> Result<()> {
-    let refusals = [
-        (create.query.is_some(), "CREATE TABLE AS"),
-        (create.inherits.is_some(), "table inheritance"),
-        (
-            create.partition_by.is_some()
-                || create.partition_of.is_some()
-                || !matches!(create.hive_distribution, HiveDistributionStyle::NONE),
-            "partitioned tables",
-        ),
-    ];
-    for (is_there, what) in refusals {
-        if is_there {
-            return Err(refusal(what));
-        }
-    }
-    Ok(())
 }
 
 fn on_commit(create: &ast::CreateTable, definition: &TableDefinition) -> Result<OnCommit> {
@@ -491,16 +503,6 @@ pub(crate) fn primary_key(
         ));
     }
     Ok(PrimaryKey { name: name.unwrap_or_default(), columns: numbers, index })
-}
-
-fn refuse<T>(statement: &ast::Statement) -> Result<T> {
-    let shown = statement.to_string();
-    let is_plain = |word: &&str| word.chars().all(|character| character.is_ascii_alphabetic());
-    let words: Vec<&str> = shown.split_whitespace().take(6).take_while(is_plain).collect();
-    let lower: Vec<String> = words.iter().map(|word| word.to_ascii_lowercase()).collect();
-    let name = statement_of_object(&lower.iter().map(String::as_str).collect::<Vec<_>>());
-    let name = name.unwrap_or_else(|| words[..words.len().min(2)].join(" ").to_ascii_uppercase());
-    Err(refusal(&name))
 }
 
 /// The text of a DEFAULT for an existing column. `None` for NULL.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableDefinition, TableName, ViewDefinition};
 use hyades_types::enumeration::EnumType;
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result};
+use hyades_types::refusal::{Missing, refusal};
 use hyades_types::value::SqlType;
 
 use super::stored_texts::{Reads, rewrite};
@@ -135,6 +136,5 @@ fn refused(label: &str) -> Error {
     let message = format!(
         "ALTER TYPE ... RENAME VALUE is not supported yet where a definition says '{label}' and not of which type"
     );
-    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-        .with_hint("Drop the constraint, index or view first, and make it again afterwards.")
+    refusal(Missing::Dependents, message)
 }

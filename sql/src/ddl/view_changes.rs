@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableDefinition, TableId, ViewDefinition};
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
+use hyades_types::refusal::{Missing, refused};
 
 use super::alteration::altered;
 use super::views::parsed_query;
@@ -45,12 +46,8 @@ pub(super) fn renamed_view(
         let text = binder.of_kept(|binder| binder.renamed_query(&query, &names, is_pretty, renaming))?;
         text.ok_or_else(|| {
             let name = &definition.name.name;
-            let message = format!(
-                "renaming what {} \"{name}\" names in a join or a list is not supported yet",
-                definition.word()
-            );
-            Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                .with_hint("Drop the view, and create it again afterwards.")
+            let what = format!("renaming what {} \"{name}\" names in a join or a list is", definition.word());
+            refused(Missing::Dependents, &what)
         })
     };
     Ok(ViewDefinition { query: renamed(false)?, pretty: renamed(true)?, ..view.clone() })

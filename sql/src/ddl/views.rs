@@ -11,6 +11,7 @@ use std::sync::Arc;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, ColumnDefinition, TableDefinition, TableId, ViewDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refusal};
 use sqlparser::ast;
 
 use super::command::{CatalogStatement, SchemaCommand};
@@ -19,7 +20,7 @@ use crate::answer::{Output, ResultColumn};
 use crate::bind::deparse::Uses;
 use crate::bind::derived::changes_rows;
 use crate::bind::{BindContext, Binder};
-use crate::emit::{Compiler, shifted, unsupported};
+use crate::emit::{Compiler, impossible, shifted, unsupported};
 use crate::statement::deep_text::with_stack_for;
 use crate::statement::names::quoted;
 use crate::statement::{CreateView, DropView, Statement, query};
@@ -77,7 +78,7 @@ pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) ->
         || parsed_query(&query).and_then(|parsed| Compiler::new(&query, context, &[], 0)?.query(&parsed));
     if again.is_none() || unless_of_circumstances(bound())?.is_none() {
         tracing::debug!(%query, "the query of a view is not what it was when it is printed");
-        return unsupported("this query is not supported in a view yet");
+        return Err(refusal(Missing::OtherForms, "this query is not supported in a view yet"));
     }
     let base = Binder::new(&query, context, &[], 0)?.base_of(&parsed_query(&query)?)?;
     Ok(ViewDefinition {
@@ -105,7 +106,7 @@ impl Compiler<'_> {
             let changes =
                 |with: &ast::With| with.cte_tables.iter().any(|table| changes_rows(&table.query.body));
             if query.with.as_ref().is_some_and(changes) {
-                return unsupported("views must not contain data-modifying statements in WITH");
+                return impossible("views must not contain data-modifying statements in WITH");
             }
             let mut inner = Compiler::new(&text, context, &[], 0)?;
             inner.binder.is_of_view = true;
@@ -152,10 +153,10 @@ fn check_options(options: &[(String, String)]) -> Result<()> {
                     return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
                 }
                 if name == "security_invoker" && matches!(folded.as_str(), "true" | "on" | "1") {
-                    return unsupported("security_invoker is not supported yet");
+                    return unsupported(Missing::SecurityInvoker, "security_invoker is");
                 }
             }
-            "check_option" => return unsupported("WITH CHECK OPTION is not supported yet"),
+            "check_option" => return unsupported(Missing::CheckOption, "WITH CHECK OPTION is"),
             _ => {
                 let message = format!("unrecognized parameter \"{name}\"");
                 return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
@@ -171,7 +172,7 @@ fn named_columns(names: &[String], columns: Vec<ResultColumn>) -> Result<Vec<Col
     }
     let defined = named_results(names, columns)?;
     if defined.is_empty() {
-        return unsupported("views without columns are not supported yet");
+        return unsupported(Missing::TablesWithoutColumns, "views without columns are");
     }
     Ok(defined)
 }

@@ -10,6 +10,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::access::Privileges;
 use hyades_types::definition::{ColumnDefinition, Identity, TriggerEvent};
 use hyades_types::error::{Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::Value;
 use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJoins, UpdateTableFromKind};
 use sqlparser::tokenizer::Location;
@@ -133,10 +134,10 @@ impl Changed {
 impl Compiler<'_> {
     fn changed(&mut self, clauses: &Clauses<'_>) -> Result<Changed> {
         let TableFactor::Table { name, alias, .. } = &clauses.target.relation else {
-            return self.binder.unsupported("changing something other than a table is", Place::Unknown);
+            return self.binder.lacks(Missing::Dialects, "changing something other than a table is");
         };
         if !clauses.target.joins.is_empty() {
-            return self.binder.unsupported("joins in UPDATE and DELETE are", Place::Unknown);
+            return self.binder.lacks(Missing::Dialects, "joins in UPDATE and DELETE are");
         }
         let named = self.binder.table(name)?;
         let is_update = matches!(clauses.change, ViewChange::Update);
@@ -194,7 +195,7 @@ impl Compiler<'_> {
             }
         }
         if found.is_some() {
-            return self.binder.unsupported("WHERE CURRENT OF in such a join is", Place::Unknown);
+            return self.binder.lacks(Missing::CurrentOf, "WHERE CURRENT OF in such a join is");
         }
         let strength = Strength::Write;
         Ok(Changed { named, table, row, steps, constant, wanted, beside, outputs, strength, label })
@@ -265,7 +266,7 @@ impl Compiler<'_> {
         }
         let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
         let [target] = from.as_slice() else {
-            return self.binder.unsupported("DELETE from several tables is", Place::Unknown);
+            return self.binder.lacks(Missing::Dialects, "DELETE from several tables is");
         };
         let mut changed = self.changed(&Clauses {
             change: ViewChange::Delete,
@@ -475,7 +476,11 @@ impl Compiler<'_> {
             return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, Place::of(name));
         };
         if idents.len() > 1 {
-            return self.binder.unsupported("assigning to a field of a column is", Place::of(name));
+            return self.binder.unsupported(
+                Missing::AssignedParts,
+                "assigning to a field of a column is",
+                Place::of(name),
+            );
         }
         if set.iter().any(|(known, _)| *known == column_number(at)) {
             let message = format!("multiple assignments to same column \"{column_name}\"");

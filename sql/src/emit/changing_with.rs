@@ -8,11 +8,11 @@
 use hyades_engine::procedure::ir::Instruction;
 use hyades_types::definition::TableId;
 use hyades_types::error::Result;
+use hyades_types::refusal::Missing;
 use sqlparser::ast::{self, FromTable, SetExpr, TableFactor, TableObject};
 
 use super::row_sink::Sink;
 use super::{CompiledQuery, Compiler};
-use crate::bind::Place;
 use crate::bind::derived;
 use crate::bind::select::clause_around;
 use crate::bind::tree::BoundCommonTable;
@@ -53,7 +53,7 @@ impl Compiler<'_> {
         let mut changed: Vec<TableId> = Vec::new();
         if with.cte_tables.iter().any(|table| derived::changes_rows(&table.query.body)) {
             if with.recursive {
-                return self.binder.unsupported("WITH RECURSIVE that changes rows is", Place::Unknown);
+                return self.binder.lacks(Missing::WithChanges, "WITH RECURSIVE that changes rows is");
             }
             for table in &with.cte_tables {
                 self.common_part(table, visible, &mut changed)?;
@@ -73,13 +73,13 @@ impl Compiler<'_> {
 
     pub(super) fn changing_body(&mut self, query: &ast::Query) -> Result<CompiledQuery> {
         if let Some(clause) = clause_around(&ast::Query { with: None, ..query.clone() }) {
-            return self.binder.unsupported(&format!("{clause} after a change is"), Place::Unknown);
+            return self.binder.lacks(Missing::WithChanges, &format!("{clause} after a change is"));
         }
         match query.body.as_ref() {
             SetExpr::Insert(ast::Statement::Insert(insert)) => self.insert(insert),
             SetExpr::Update(ast::Statement::Update(update)) => self.update(update),
             SetExpr::Delete(ast::Statement::Delete(delete)) => self.delete(delete),
-            _ => self.binder.unsupported("this form of query is", Place::Unknown),
+            _ => self.binder.lacks(Missing::OtherForms, "this form of query is"),
         }
     }
 
@@ -153,6 +153,6 @@ impl Compiler<'_> {
         };
         let name = &late.definition().name.name;
         let what = format!("reading table \"{name}\" after a query of WITH that changes it is");
-        self.binder.unsupported(&what, Place::Unknown)
+        self.binder.lacks(Missing::WithChanges, &what)
     }
 }

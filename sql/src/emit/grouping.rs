@@ -2,6 +2,7 @@
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 
 use super::Compiler;
@@ -96,7 +97,7 @@ impl Compiler<'_> {
         self.refuse_ungrouped(&replaced, (0, self.binder.column_places.len()), &[])?;
         if has_sets && replaced != *direct {
             let what = "keys of grouping sets among the direct arguments of an aggregate are";
-            return self.binder.unsupported(what, Place::Unknown);
+            return self.binder.lacks(Missing::OtherForms, what);
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::access::Privileges;
 use hyades_types::definition::{ColumnDefinition, Identity, TriggerEvent, TriggerTiming};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, OnConflictAction, OnInsert, SetExpr, TableObject};
 
@@ -99,7 +100,7 @@ fn given_columns<'c>(columns: impl IntoIterator<Item = &'c usize>) -> Given {
 impl Compiler<'_> {
     pub(crate) fn insert(&mut self, insert: &ast::Insert) -> Result<CompiledQuery> {
         let TableObject::TableName(name) = &insert.table else {
-            return self.binder.unsupported("this target of INSERT is", Place::Unknown);
+            return self.binder.lacks(Missing::OtherForms, "this target of INSERT is");
         };
         if let Some(alias) = insert.table_alias.as_ref().filter(|alias| !alias.explicit) {
             let message = format!("syntax error at or near \"{}\"", alias.alias);

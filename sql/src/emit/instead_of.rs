@@ -12,6 +12,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::access::Privileges;
 use hyades_types::definition::{TriggerEvent, TriggerTiming};
 use hyades_types::error::{Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 use sqlparser::ast::{
     self, AssignmentTarget, FromTable, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
@@ -168,12 +169,18 @@ impl Compiler<'_> {
                 (AssignmentTarget::Tuple(names), ast::Expr::Tuple(values)) if names.len() == values.len() => {
                     names.iter().zip(values).collect()
                 }
-                _ => return self.binder.unsupported("this form of SET for a view is", Place::Unknown),
+                _ => {
+                    return self.binder.lacks(Missing::OtherForms, "this form of SET for a view is");
+                }
             };
             for (name, value) in pairs {
                 let idents = parts(name)?;
                 let [column] = idents.as_slice() else {
-                    return self.binder.unsupported("assigning to a part of a column is", Place::of(name));
+                    return self.binder.unsupported(
+                        Missing::AssignedParts,
+                        "assigning to a part of a column is",
+                        Place::of(name),
+                    );
                 };
                 let column = fold(column);
                 let Some(at) = definition.column_index(&column) else {

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Impatience, Instruction, Intent, Strength};
 use hyades_types::error::Result;
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 
 use super::Compiler;
@@ -22,7 +23,6 @@ use super::row_sink::Sink;
 use super::run_plan::{RunPlan, Tag};
 use super::select::{BoundSelect, described};
 use super::stages::{Carried, sort_keys};
-use crate::bind::Place;
 use crate::bind::tree::Source;
 use crate::bind::tree::{BoundDistinct, OrderTarget};
 use crate::explain::counted::Counted;
@@ -36,10 +36,10 @@ impl Compiler<'_> {
     pub(super) fn skipping_select(&mut self, bound: &BoundSelect) -> Result<RunPlan> {
         let explain = self.explained(|compiler| compiler.explain_select(bound, false));
         let Some(level) = only_level(&bound.steps) else {
-            return self.binder.unsupported("SKIP LOCKED in a join that sorts is", Place::Unknown);
+            return self.binder.lacks(Missing::SkipLocked, "SKIP LOCKED in a join that sorts is");
         };
         let Source::Table { table, row, .. } = &level.source else {
-            return self.binder.unsupported("SKIP LOCKED over a function is", Place::Unknown);
+            return self.binder.lacks(Missing::SkipLocked, "SKIP LOCKED over a function is");
         };
         let row = *row;
         let definition = table.definition();

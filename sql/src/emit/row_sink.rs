@@ -11,6 +11,7 @@ use hyades_engine::procedure::ir::{
 use hyades_types::environment::Severity;
 use hyades_types::error::{Result, SqlState, sqlstate};
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 
 use sqlparser::ast;
@@ -206,7 +207,7 @@ impl Compiler<'_> {
             ast::Statement::Insert(insert) => self.insert(insert).map(drop),
             ast::Statement::Update(update) => self.update(update).map(drop),
             ast::Statement::Delete(delete) => self.delete(delete).map(drop),
-            _ => self.binder.unsupported("this statement in a routine is", Place::Unknown),
+            _ => self.binder.lacks(Missing::StatementsInRoutines, "this statement in a routine is"),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use hyades_engine::procedure::ir::{Expr, Instruction};
 use hyades_types::error::{Result, SqlState, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 
 use sqlparser::ast::Expr as Expression;
@@ -43,7 +44,7 @@ impl<'a> Routine<'a> {
             ),
             Some(Found::Unclear(record)) => {
                 let what = format!("record \"{record}\" has different columns on different paths, which is");
-                self.unsupported(&what, path.start)
+                self.unsupported(Missing::ChangingRecords, &what, path.start)
             }
             None => {
                 self.fail(sqlstate::SYNTAX_ERROR, format!("\"{shown}\" is not a known variable"), path.start)
@@ -120,7 +121,11 @@ impl<'a> Routine<'a> {
             Ok(row)
         });
         let Some(fields) = bound.map_err(|error| self.placed(error, value))? else {
-            return self.unsupported("assigning anything but a row to a record is", value.start);
+            return self.unsupported(
+                Missing::ChangingRecords,
+                "assigning anything but a row to a record is",
+                value.start,
+            );
         };
         let mut columns = Vec::with_capacity(fields.len());
         for (name, field) in fields {

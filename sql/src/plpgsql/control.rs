@@ -4,6 +4,7 @@ use hyades_engine::procedure::ir::{Expr, Instruction, Label, Register};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 
 use super::assignment::Destination;
@@ -229,7 +230,11 @@ impl<'a> Routine<'a> {
         for (before, after) in before.iter().zip(&after) {
             if matches!(before, RecordState::Known(_)) && before != after {
                 let start = body.first().map_or(0, |statement| statement.start);
-                return self.unsupported("giving a record other columns inside a loop is", start);
+                return self.unsupported(
+                    Missing::ChangingRecords,
+                    "giving a record other columns inside a loop is",
+                    start,
+                );
             }
         }
         Ok(())
@@ -350,7 +355,7 @@ impl<'a> Routine<'a> {
         body: &'a [Statement],
     ) -> Result<()> {
         let Destination::Scalar(scalar) = self.target(target)? else {
-            return self.unsupported("FOREACH into a record is", target.start);
+            return self.unsupported(Missing::ChangingRecords, "FOREACH into a record is", target.start);
         };
         let bound = self.bind(array)?;
         let Some(SqlType::Array(element)) = bound.known_type() else {

@@ -12,6 +12,7 @@ use super::restrictions::Targets;
 use hyades_engine::procedure::cursor_statement::CursorAction;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
@@ -58,7 +59,11 @@ impl<'a> Routine<'a> {
     /// The columns of a cursor's query, which is compiled here only to learn them.
     fn cursor_columns(&mut self, query: &'a Fragment) -> Result<Vec<(String, SqlType)>> {
         let ast::Statement::Query(select) = self.parsed(query)? else {
-            return self.unsupported("a cursor for a statement that is no query is", query.start);
+            return self.unsupported(
+                Missing::OtherForms,
+                "a cursor for a statement that is no query is",
+                query.start,
+            );
         };
         let binder = &self.compiler.binder;
         let (names, current) = (binder.names.clone(), binder.current.clone());

@@ -12,6 +12,7 @@ use hyades_types::definition::{
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::{Missing, refused_in};
 use hyades_types::value::{SqlType, Value};
 
 use super::query::is_select;
@@ -106,7 +107,7 @@ fn refused(statement: &statement::Statement) -> Error {
         | Statement::Release(_)
         | Statement::RollbackTo(_) => "EXECUTE of transaction commands is not implemented",
         Statement::CreateTableAs(create) if create.is_into => "EXECUTE of SELECT ... INTO is not implemented",
-        _ => "EXECUTE of this statement is not supported yet in PL/pgSQL",
+        _ => return refused_in(Missing::StatementsInRoutines, "EXECUTE of this statement is", "PL/pgSQL"),
     };
     Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
 }
@@ -149,7 +150,11 @@ impl<'a> Routine<'a> {
                 }
                 _ => {
                     let start = targets.first().map_or(0, |target| target.start);
-                    self.unsupported("a record without columns of its own as the target of EXECUTE is", start)
+                    self.unsupported(
+                        Missing::ChangingRecords,
+                        "a record without columns of its own as the target of EXECUTE is",
+                        start,
+                    )
                 }
             },
             _ => Ok(Vec::new()),

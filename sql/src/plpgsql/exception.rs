@@ -2,6 +2,7 @@
 
 use hyades_engine::procedure::ir::{Condition, ErrorField, Expr, Instruction};
 use hyades_types::error::{Result, SqlState, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 
 use super::assignment::Destination;
@@ -76,7 +77,11 @@ impl<'a> Routine<'a> {
     pub(super) fn diagnostics(&mut self, is_stacked: bool, items: &'a [(Path, String, usize)]) -> Result<()> {
         for (target, item, start) in items {
             let Destination::Scalar(scalar) = self.target(target)? else {
-                return self.unsupported("GET DIAGNOSTICS into a record is", target.start);
+                return self.unsupported(
+                    Missing::ChangingRecords,
+                    "GET DIAGNOSTICS into a record is",
+                    target.start,
+                );
             };
             if !is_stacked {
                 let Some(count) = self.row_count.filter(|_| item == "row_count") else {
@@ -119,8 +124,11 @@ impl<'a> Routine<'a> {
     fn no_item(&mut self, item: &str, is_stacked: bool, start: usize) -> Result<()> {
         const KNOWN: [&str; 2] = ["pg_context", "row_count"];
         if KNOWN.contains(&item) {
-            return self
-                .unsupported(&format!("the diagnostics item {} is", item.to_ascii_uppercase()), start);
+            return self.unsupported(
+                Missing::Diagnostics,
+                &format!("the diagnostics item {} is", item.to_ascii_uppercase()),
+                start,
+            );
         }
         let kind = if is_stacked { "GET STACKED DIAGNOSTICS" } else { "GET CURRENT DIAGNOSTICS" };
         let message = if item.is_empty() {

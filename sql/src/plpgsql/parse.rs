@@ -10,6 +10,7 @@
 use hyades_types::definition::RoutineDefinition;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
+use hyades_types::refusal::{Missing, refused_in};
 
 use super::tree::{
     Block, Body, Declaration, DeclarationKind, Fragment, Handler, Into as IntoClause, Path, Statement,
@@ -131,8 +132,8 @@ impl<'a> Parser<'a> {
         Err(Error::input(state, message).with_position(character_position(self.body, start)))
     }
 
-    pub(super) fn unsupported<T>(&self, what: &str, start: usize) -> Result<T> {
-        self.fail(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet in PL/pgSQL"), start)
+    pub(super) fn unsupported<T>(&self, missing: Missing, what: &str, start: usize) -> Result<T> {
+        Err(refused_in(missing, what, "PL/pgSQL").with_position(character_position(self.body, start)))
     }
 
     pub(super) fn accept(&mut self, word: &str) -> bool {
@@ -252,7 +253,11 @@ impl<'a> Parser<'a> {
     fn refuse_options(&mut self) -> Result<()> {
         if self.peek().kind == TokenKind::Symbol && self.peek().text.starts_with('#') {
             let option = self.peek_at(1).text.to_owned();
-            return self.unsupported(&format!("the option #{option} is"), self.peek().start);
+            return self.unsupported(
+                Missing::RoutineOptions,
+                &format!("the option #{option} is"),
+                self.peek().start,
+            );
         }
         Ok(())
     }
@@ -361,7 +366,7 @@ impl<'a> Parser<'a> {
         }
         let type_name = self.fragment(&[";", ":=", "=", "default", "not", "collate"])?;
         if self.peek().is_word("collate") {
-            return self.unsupported("COLLATE is", self.peek().start);
+            return self.unsupported(Missing::Collations, "COLLATE is", self.peek().start);
         }
         let is_not_null = self.accept("not");
         if is_not_null {
@@ -506,14 +511,18 @@ impl<'a> Parser<'a> {
             "execute" => self.execute()?,
             "open" | "fetch" | "move" | "close" => self.cursor_statement(word)?,
             "commit" | "rollback" => self.end_transaction()?,
-            "do" => return self.unsupported("DO is", start),
+            "do" => return self.unsupported(Missing::DoInRoutines, "DO is", start),
             "select" | "insert" | "update" | "delete" | "with" | "values" | "table" => return self.sql(),
             "create" | "drop" | "alter" | "truncate" | "refresh" => {
                 StatementKind::ChangeSchema(self.fragment(&[";"])?)
             }
             "copy" | "set" | "reset" | "show" | "vacuum" | "analyze" | "lock" | "grant" | "revoke"
             | "merge" | "explain" | "prepare" | "savepoint" | "release" | "declare" | "listen" | "notify" => {
-                return self.unsupported(&format!("{} in a routine is", word.to_ascii_uppercase()), start);
+                return self.unsupported(
+                    Missing::StatementsInRoutines,
+                    &format!("{} in a routine is", word.to_ascii_uppercase()),
+                    start,
+                );
             }
             _ => return self.error(),
         };
@@ -631,7 +640,7 @@ impl<'a> Parser<'a> {
                 self.next();
                 let target = self.path()?;
                 if self.peek().is_word("slice") {
-                    return self.unsupported("SLICE is", self.peek().start);
+                    return self.unsupported(Missing::Slices, "SLICE is", self.peek().start);
                 }
                 self.expect("in")?;
                 self.expect("array")?;
@@ -668,7 +677,7 @@ impl<'a> Parser<'a> {
         let start = self.peek().start;
         let lower = self.fragment(&["..", "loop"])?;
         if !self.accept_symbol("..") {
-            return self.unsupported("FOR over a cursor is", start);
+            return self.unsupported(Missing::ForOverCursor, "FOR over a cursor is", start);
         }
         let upper = self.fragment(&["loop", "by"])?;
         let step = if self.accept("by") { Some(self.fragment(&["loop"])?) } else { None };

@@ -1,6 +1,7 @@
 //! Parses EXECUTE, COMMIT and ROLLBACK.
 
 use hyades_types::error::{Result, sqlstate};
+use hyades_types::refusal::Missing;
 
 use super::parse::Parser;
 use super::tree::{Fragment, Into as IntoClause, StatementKind};
@@ -53,7 +54,7 @@ impl Parser<'_> {
         if self.accept("and") {
             let start = self.peek().start;
             if !self.accept("no") {
-                return self.unsupported("AND CHAIN is", start);
+                return self.unsupported(Missing::AndChain, "AND CHAIN is", start);
             }
             self.expect("chain")?;
         }

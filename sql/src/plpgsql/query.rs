@@ -11,6 +11,7 @@ use hyades_engine::procedure::effects::TableUse;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
 use hyades_types::definition::{ParameterMode, Returns, RoutineKind};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
@@ -46,7 +47,7 @@ impl<'a> Routine<'a> {
         };
         match parse().map_err(|error| self.placed(error, fragment))? {
             statement::Statement::Query(query) => Ok(*query),
-            _ => self.unsupported("this statement is", fragment.start),
+            _ => self.unsupported(Missing::StatementsInRoutines, "this statement is", fragment.start),
         }
     }
 
@@ -157,7 +158,7 @@ impl<'a> Routine<'a> {
                 }
                 Destination::Scalar(scalar) if scalar.element.is_some() => {
                     let what = "INTO and FOR with an array whose elements have a length or a precision are";
-                    return self.unsupported(what, target.start);
+                    return self.unsupported(Missing::AssignedParts, what, target.start);
                 }
                 Destination::Scalar(scalar) => {
                     let mut register = scalar.register;
@@ -266,7 +267,7 @@ impl<'a> Routine<'a> {
                 self.record_values(value, &types)?
             }
             (Some(value), [sql_type]) => vec![self.value(value, *sql_type)?],
-            _ => return self.unsupported("RETURN NEXT of this type is", start),
+            _ => return self.unsupported(Missing::ChangingRecords, "RETURN NEXT of this type is", start),
         };
         self.compiler.code.push(Instruction::Emit { values });
         Ok(())
@@ -279,11 +280,20 @@ impl<'a> Routine<'a> {
             Some(Found::Record(record)) => match self.names().records[record].state.clone() {
                 RecordState::Known(columns) => columns,
                 _ => {
-                    return self
-                        .unsupported("RETURN NEXT of a record whose columns are not known is", value.start);
+                    return self.unsupported(
+                        Missing::ChangingRecords,
+                        "RETURN NEXT of a record whose columns are not known is",
+                        value.start,
+                    );
                 }
             },
-            _ => return self.unsupported("RETURN NEXT of anything but a record here is", value.start),
+            _ => {
+                return self.unsupported(
+                    Missing::ChangingRecords,
+                    "RETURN NEXT of anything but a record here is",
+                    value.start,
+                );
+            }
         };
         if columns.len() != types.len() {
             let message = "wrong record type supplied in RETURN NEXT";

@@ -5,6 +5,7 @@ use hyades_engine::procedure::ir::{ErrorField, Expr, Instruction, Report};
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 
 use super::routine_body::Routine;
@@ -76,7 +77,10 @@ impl<'a> Routine<'a> {
                 "constraint" => ErrorField::Constraint,
                 "schema" => ErrorField::Schema,
                 "datatype" => ErrorField::DataType,
-                other => return self.unsupported(&format!("RAISE ... USING {other} is"), *at),
+                other => {
+                    let what = format!("RAISE ... USING {other} is");
+                    return self.unsupported(Missing::RaiseOptions, &what, *at);
+                }
             };
             if fields.iter().any(|(known, _)| *known == field) {
                 return self.twice(&name.to_ascii_uppercase(), *at);

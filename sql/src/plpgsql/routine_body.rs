@@ -10,6 +10,7 @@ use hyades_engine::storage::stored_routine::TRIGGER;
 use hyades_engine::storage::stored_type::DOMAIN_CHECK;
 use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind, TableDefinition};
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
+use hyades_types::refusal::{Missing, refused_in};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
@@ -306,8 +307,8 @@ impl<'a> Routine<'a> {
 
     pub(super) fn finish(mut self, results: Vec<Register>, when: When) -> Result<Procedure> {
         if !self.compiler.binder.session_calls.is_empty() {
-            let message = "functions that ask about the session are not supported yet in PL/pgSQL";
-            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+            let what = "functions that ask about the session are";
+            return Err(refused_in(Missing::SessionFunctions, what, "PL/pgSQL"));
         }
         let parameters = match &self.trigger {
             Some(trigger) => trigger.parameters.clone(),
@@ -363,12 +364,9 @@ impl<'a> Routine<'a> {
         start + self.body[start..].find(';').unwrap_or(0)
     }
 
-    pub(super) fn unsupported<T>(&self, what: &str, start: usize) -> Result<T> {
-        self.fail(
-            sqlstate::FEATURE_NOT_SUPPORTED,
-            format!("{what} not supported yet in {}", self.language()),
-            start,
-        )
+    pub(super) fn unsupported<T>(&self, missing: Missing, what: &str, start: usize) -> Result<T> {
+        let position = self.offset + character_position(self.body, start);
+        Err(refused_in(missing, what, self.language()).with_position(position))
     }
 
     fn language(&self) -> &'static str {
@@ -495,7 +493,11 @@ impl<'a> Routine<'a> {
                     Some(columns) => self.row_registers(columns)?,
                 };
                 if default.is_some() {
-                    return self.unsupported("defaults of records are", declaration.start);
+                    return self.unsupported(
+                        Missing::DefaultsOfRecords,
+                        "defaults of records are",
+                        declaration.start,
+                    );
                 }
                 let record = self.names().new_record(state, is_fixed);
                 self.names().add(&declaration.name, Variable::Record(record));

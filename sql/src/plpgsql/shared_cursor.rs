@@ -14,6 +14,7 @@ use hyades_engine::procedure::cursor_statement::{CursorAction, CursorRows, Curso
 use hyades_engine::procedure::ir::{DynamicRows, Expr, Instruction, Register};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::Missing;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
@@ -176,7 +177,7 @@ impl<'a> Routine<'a> {
             (_, Some(known)) => Ok((known, true)),
             _ => {
                 let what = "FETCH into a record without columns of its own, from a cursor that is opened elsewhere, is";
-                self.unsupported(what, start)
+                self.unsupported(Missing::CursorColumns, what, start)
             }
         }
     }

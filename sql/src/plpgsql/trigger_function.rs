@@ -18,6 +18,7 @@ use hyades_types::definition::{
 };
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::function::Volatility;
+use hyades_types::refusal::{Missing, refused};
 use hyades_types::system_type::SystemType;
 use hyades_types::value::array_value::Dimension;
 use hyades_types::value::{ArrayElement, SqlType, Value};
@@ -284,8 +285,11 @@ impl<'a> Routine<'a> {
                         Some(true) => return self.return_expression(&when.result, value),
                         Some(false) => {}
                         None => {
-                            return self
-                                .unsupported("RETURN of a CASE that depends on the rows is", value.start);
+                            return self.unsupported(
+                                Missing::ChangingRecords,
+                                "RETURN of a CASE that depends on the rows is",
+                                value.start,
+                            );
                         }
                     }
                 }
@@ -321,7 +325,11 @@ impl<'a> Routine<'a> {
         let RecordState::Known(columns) = state else {
             return match state {
                 RecordState::Unassigned => Ok(Expr::Const(Value::Boolean(false))),
-                _ => self.unsupported("RETURN of a record whose columns are not known is", value.start),
+                _ => self.unsupported(
+                    Missing::ChangingRecords,
+                    "RETURN of a record whose columns are not known is",
+                    value.start,
+                ),
             };
         };
         let Some(trigger) = &self.trigger else { return self.return_scalar(value) };
@@ -411,5 +419,5 @@ fn call_arguments(call: &ast::Function) -> &[ast::FunctionArg] {
 }
 
 fn not_a_record() -> Error {
-    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, "this value of a trigger function is not supported yet")
+    refused(Missing::ChangingRecords, "this value of a trigger function is")
 }

@@ -10,6 +10,7 @@ use hyades_engine::db::{Flow, Interrupt, TableLock, Waiting};
 use hyades_engine::storage::table::Table;
 use hyades_types::access::{Privileges, RoleId};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 
 use super::running::Running;
 use super::state::State;
@@ -97,8 +98,7 @@ impl Session {
             None if self.view.sequence(&full).is_some() => wrong_kind("sequences"),
             None if self.view.is_relation(&full) => wrong_kind("indexes"),
             None if relation::find(name.schema.as_deref().unwrap_or("pg_catalog"), &name.name).is_some() => {
-                let message = "LOCK TABLE of a relation of the catalog is not supported yet";
-                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
+                Err(refused(Missing::CatalogLocks, "LOCK TABLE of a relation of the catalog is"))
             }
             None => Err(self.view.no_relation(name)),
         }

@@ -12,6 +12,7 @@ use hyades_engine::procedure::frame::{Frame, Request};
 use hyades_engine::procedure::ir::{Instruction, Procedure};
 use hyades_types::definition::CatalogChange;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refused_in};
 use hyades_types::value::Value;
 
 use super::running::SchemaRun;
@@ -238,18 +239,13 @@ impl Session {
                 Ok(SchemaRun { created, ..run })
             }
             Action::Schema(SchemaCommand::CreateAs { query: Some(_), .. }) => {
-                let message = "CREATE TABLE AS in a routine is not supported yet in PL/pgSQL";
-                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                    .with_hint("Use CREATE TABLE, and EXECUTE of INSERT ... SELECT."))
+                Err(refused_in(Missing::DefinedInRoutine, "CREATE TABLE AS in a routine is", "PL/pgSQL"))
             }
             Action::Schema(command) => {
                 refuse_concurrent(command)?;
                 self.start_schema(command, output)
             }
-            _ => {
-                let message = "EXECUTE of this statement is not supported yet in PL/pgSQL";
-                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
-            }
+            _ => Err(refused_in(Missing::StatementsInRoutines, "EXECUTE of this statement is", "PL/pgSQL")),
         }
     }
 

@@ -8,6 +8,7 @@ use hyades_engine::db::{Flow, Interrupt, Savepoint, TableLock, Waiting};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableId};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 
 use super::running::{AlterationRun, DatabaseProgress, QueryRun, Running, SchemaRun, TruncationRun};
 use super::{Completion, Output, Prepared, Session};
@@ -282,7 +283,7 @@ impl Session {
     fn element(&mut self, schema: &str, element: &SchemaElement, output: &mut dyn Output) -> Result<Begun> {
         let plan = self.compile(&element.text, &[], &mut Vec::new())?;
         let Action::Schema(command) = &plan.action else {
-            return unsupported("this statement in CREATE SCHEMA is not supported yet");
+            return unsupported(Missing::SchemaElements, "this statement in CREATE SCHEMA is");
         };
         let other = match command {
             SchemaCommand::Create { definition, .. } | SchemaCommand::CreateView { definition, .. } => {
@@ -290,7 +291,7 @@ impl Session {
             }
             SchemaCommand::CreateSequence { name, .. } => Some(&name.schema),
             SchemaCommand::CreateIndex(wanted) => wanted.table.schema.as_ref(),
-            _ => return unsupported("this statement in CREATE SCHEMA is not supported yet"),
+            _ => return unsupported(Missing::SchemaElements, "this statement in CREATE SCHEMA is"),
         };
         if let Some(other) = other.filter(|other| *other != schema) {
             let message = format!(

@@ -12,7 +12,8 @@ use hyades_engine::db::{Flow, Interrupt, TableLock, Waiting};
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableId, TriggerEvent, TriggerTiming};
-use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::error::{Abort, Error, Result};
+use hyades_types::refusal::{Missing, refused};
 
 use super::Session;
 use super::alteration_run::Told;
@@ -130,8 +131,8 @@ impl Session {
     fn run_triggers(&mut self, frame: &mut Frame, output: &mut dyn Output) -> Flow<()> {
         loop {
             if asks_for_schema_change(frame) {
-                let message = "changing the schema in a trigger of TRUNCATE is not supported yet";
-                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).into());
+                let what = "changing the schema in a trigger of TRUNCATE is";
+                return Err(refused(Missing::SchemaInTriggers, what).into());
             }
             self.attend(frame, output)?;
             let (worker, environment) = (&mut self.view.worker, &mut self.view.environment);

@@ -2,6 +2,7 @@
 
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 
 use super::{Definition, invalid};
 
@@ -49,14 +50,11 @@ pub(super) fn choice(definition: &Definition, choices: &[&str], value: &str) -> 
 pub(super) fn limited(
     definition: &Definition,
     choices: &[&str],
-    refused: &[&str],
+    missing: &[&str],
     value: &str,
 ) -> Result<String> {
-    match choice(definition, refused, value) {
-        Ok(refused) => {
-            let message = format!("{} = {refused} is not supported yet", definition.name);
-            Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
-        }
+    match choice(definition, missing, value) {
+        Ok(choice) => Err(refused(Missing::SettingValues, &format!("{} = {choice} is", definition.name))),
         Err(_) if choices.contains(&"") && !choices.contains(&value) => {
             Err(invalid(definition, value).with_detail(format!("Tablespace \"{value}\" does not exist.")))
         }
@@ -70,8 +68,7 @@ pub(super) fn locale(definition: &Definition, value: &str) -> Result<String> {
     if matches!(language, "" | "C" | "POSIX" | "en") {
         return Ok(value.to_owned());
     }
-    let message = format!("{} = {value} is not supported yet", definition.name);
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
+    Err(refused(Missing::SettingValues, &format!("{} = {value} is", definition.name)))
 }
 
 /// The least severe message that a level of `client_min_messages` lets through.

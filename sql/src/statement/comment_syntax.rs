@@ -2,6 +2,7 @@
 
 use hyades_types::definition::RoutineKind;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 
 use super::parsed::{Comment, Commented, QualifiedName, Statement};
 use super::routine_syntax::signature;
@@ -35,8 +36,8 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
     tokens.expect("on")?;
     let word = tokens.peek().text.to_ascii_lowercase();
     if MISSING.contains(&word.as_str()) {
-        let message = format!("COMMENT ON {} is not supported yet", word.to_ascii_uppercase());
-        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        return tokens
+            .unsupported(Missing::Comments, &format!("COMMENT ON {} is", word.to_ascii_uppercase()));
     }
     let kind = match word.as_str() {
         "table" => Commented::Table,
@@ -65,8 +66,7 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
             let constraint = tokens.identifier()?;
             tokens.expect("on")?;
             if tokens.peek().is_word("domain") && !tokens.peek_at(1).is_word("is") {
-                let message = "COMMENT ON CONSTRAINT ... ON DOMAIN is not supported yet";
-                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+                return tokens.unsupported(Missing::Comments, "COMMENT ON CONSTRAINT ... ON DOMAIN is");
             }
             (Commented::Constraint(constraint), tokens.qualified_name()?)
         }

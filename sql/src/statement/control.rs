@@ -8,6 +8,7 @@ use hyades_engine::db::TableLock;
 use hyades_types::datetime;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::{IntervalFields, IntervalModifier};
+use hyades_types::refusal::Missing;
 use hyades_types::text::IntervalForm;
 
 use super::cursor_syntax;
@@ -18,10 +19,6 @@ use super::parsed::{
     SettingScope, Statement,
 };
 use super::tokens::Tokens;
-
-fn unsupported<T>(sentence: impl Into<String>) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, sentence))
-}
 
 /// Parses a statement that begins with this (lower-case) word.
 pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
@@ -79,11 +76,16 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
 
 /// The error for a statement of PostgreSQL that is missing here, or for something that is not a statement.
 fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
-    const MISSING: [&str; 7] = ["cluster", "comment", "import", "load", "merge", "reassign", "security"];
-    if MISSING.contains(&first) {
-        return unsupported(format!("{} is not supported yet", first.to_ascii_uppercase()));
-    }
-    tokens.error()
+    let missing = match first {
+        "cluster" => Missing::Clustering,
+        "comment" => Missing::Comments,
+        "import" => Missing::ForeignData,
+        "load" | "security" => Missing::Needless,
+        "merge" => Missing::Merge,
+        "reassign" => Missing::OwnedObjects,
+        _ => return tokens.error(),
+    };
+    tokens.unsupported(missing, &format!("{} is", first.to_ascii_uppercase()))
 }
 
 fn maintenance(
@@ -222,7 +224,7 @@ fn chain(tokens: &mut Tokens<'_>) -> Result<bool> {
 
 fn commit(tokens: &mut Tokens<'_>) -> Result<Statement> {
     if tokens.accept("prepared") {
-        return unsupported("two-phase commit is not supported yet");
+        return tokens.unsupported_before(Missing::TwoPhase, "two-phase commit is");
     }
     work(tokens);
     Ok(Statement::Commit { chains: chain(tokens)? })
@@ -230,7 +232,7 @@ fn commit(tokens: &mut Tokens<'_>) -> Result<Statement> {
 
 fn rollback(tokens: &mut Tokens<'_>, is_abort: bool) -> Result<Statement> {
     if tokens.accept("prepared") {
-        return unsupported("two-phase commit is not supported yet");
+        return tokens.unsupported_before(Missing::TwoPhase, "two-phase commit is");
     }
     work(tokens);
     if !is_abort && tokens.accept("to") {
@@ -540,7 +542,7 @@ fn discard(tokens: &mut Tokens<'_>) -> Result<Statement> {
 
 fn prepare(tokens: &mut Tokens<'_>) -> Result<Statement> {
     if tokens.peek().is_word("transaction") && tokens.peek_at(1).kind == TokenKind::String {
-        return unsupported("two-phase commit is not supported yet");
+        return tokens.unsupported(Missing::TwoPhase, "two-phase commit is");
     }
     let name = tokens.identifier()?;
     let mut types = Vec::new();

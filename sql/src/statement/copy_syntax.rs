@@ -3,6 +3,7 @@
 //! Reference: PostgreSQL's documentation of COPY; option checks follow `ProcessCopyOptions`.
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 
 use super::lexer::{TokenKind, character_position, identifier_value, string_value};
 use super::parsed::{
@@ -38,10 +39,6 @@ fn note<T>(slot: &mut Option<T>, value: T, position: u32) -> Result<()> {
     }
 }
 
-fn unsupported<T>(sentence: impl Into<String>) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, sentence))
-}
-
 /// Parses a COPY statement.
 pub(crate) fn parse(sql: &str) -> Result<Statement> {
     let mut tokens = Tokens::new(sql)?;
@@ -65,7 +62,8 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
         tokens.error::<()>()?;
     }
     if tokens.peek().kind == TokenKind::String || tokens.peek().is_word("program") {
-        return unsupported("COPY from or to a file of the server is not supported")
+        return tokens
+            .unsupported(Missing::ServerFiles, "COPY from or to a file of the server is")
             .map_err(|error: Error| error.with_hint("Use COPY FROM STDIN or TO STDOUT, or psql's \\copy."));
     }
     if !tokens.accept("stdin") {
@@ -267,7 +265,7 @@ fn encoding(name: &str) -> Result<()> {
     let folded: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     match folded.as_str() {
         "utf8" | "unicode" | "sqlascii" => Ok(()),
-        _ => unsupported(format!("COPY encoding \"{name}\" is not supported, only UTF8")),
+        _ => Err(refused(Missing::Conversions, &format!("COPY encoding \"{name}\" is"))),
     }
 }
 

@@ -6,6 +6,7 @@
 //! Reference: PostgreSQL's gram.y (CreatedbStmt, AlterDatabaseStmt, DropdbStmt) and dbcommands.c.
 
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 
 use super::lexer::{Token, TokenKind, character_position};
 use super::parsed::{DatabaseCommand, DatabaseOptions, Statement};
@@ -51,7 +52,7 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
         tokens.expect("to")?;
         DatabaseCommand::Own { name, to: role(&mut tokens)? }
     } else if ["set", "reset", "refresh"].iter().any(|word| first.is_word(word)) {
-        return refused(&tokens, first, "settings of databases are", SETTINGS);
+        return unsupported(&tokens, first, Missing::Settings, "settings of databases are");
     } else {
         tokens.accept("with");
         DatabaseCommand::Alter { name, options: options(&mut tokens, false)? }
@@ -59,8 +60,6 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
     tokens.end()?;
     Ok(Some(Statement::Database(Box::new(command))))
 }
-
-const SETTINGS: &str = "Set them when a session begins: the connection parameter \"options\", or SET.";
 
 /// `DROP DATABASE [IF EXISTS] name [[WITH] (FORCE)]`.
 pub(super) fn drop_database(sql: &str) -> Result<Option<Statement>> {
@@ -127,11 +126,16 @@ fn creation_option(
         ("lc_collate" | "lc_ctype" | "locale" | "icu_locale", Given::Text(name)) => {
             if !["c", "posix", "c.utf-8", "c.utf8", "ucs_basic"].contains(&name.to_ascii_lowercase().as_str())
             {
-                return refused(tokens, place, &format!("the locale \"{name}\" is"), LOCALE);
+                return unsupported(tokens, place, Missing::Locales, &format!("the locale \"{name}\" is"));
             }
         }
         ("locale_provider", Given::Text(name)) if !name.eq_ignore_ascii_case("libc") => {
-            return refused(tokens, place, &format!("the locale provider \"{name}\" is"), LOCALE);
+            return unsupported(
+                tokens,
+                place,
+                Missing::Locales,
+                &format!("the locale provider \"{name}\" is"),
+            );
         }
         ("tablespace", Given::Text(name)) if name != "pg_default" => {
             let message = format!("tablespace \"{name}\" does not exist");
@@ -145,7 +149,7 @@ fn creation_option(
             return Err(error.with_hint("Valid strategies are \"wal_log\" and \"file_copy\"."));
         }
         ("oid", Given::Text(_)) => {
-            return refused(tokens, place, "a number given to a database is", "Leave OID out.");
+            return unsupported(tokens, place, Missing::Numbers, "a number given to a database is");
         }
         ("template" | "encoding" | "lc_collate" | "lc_ctype" | "locale" | "icu_locale", Given::Default)
         | ("locale_provider" | "tablespace" | "strategy" | "collation_version" | "oid", _) => {}
@@ -154,12 +158,8 @@ fn creation_option(
     Ok(())
 }
 
-const LOCALE: &str = "Texts are ordered by their bytes: use LOCALE 'C', or leave it out.";
-
-fn refused<T>(tokens: &Tokens<'_>, place: Token<'_>, what: &str, hint: &'static str) -> Result<T> {
-    let message = format!("{what} not supported yet");
-    let error = Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).with_hint(hint);
-    Err(error.with_position(character_position(tokens.sql, place.start)))
+fn unsupported<T>(tokens: &Tokens<'_>, place: Token<'_>, missing: Missing, what: &str) -> Result<T> {
+    Err(refused(missing, what).with_position(character_position(tokens.sql, place.start)))
 }
 
 fn unknown<T>(tokens: &Tokens<'_>, place: Token<'_>, word: &str) -> Result<T> {
@@ -254,12 +254,9 @@ fn check_encoding(tokens: &Tokens<'_>, place: Token<'_>, name: &str) -> Result<(
     match letters.to_ascii_lowercase().as_str() {
         // 6 is its number, and -1 asks for the template's.
         "utf8" | "unicode" | "6" | "1" => Ok(()),
-        other if OTHERS.contains(&other) || other.parse::<u8>().is_ok_and(|number| number < 42) => refused(
-            tokens,
-            place,
-            &format!("the encoding \"{name}\" is"),
-            "Texts are UTF-8: use ENCODING 'UTF8'.",
-        ),
+        other if OTHERS.contains(&other) || other.parse::<u8>().is_ok_and(|number| number < 42) => {
+            unsupported(tokens, place, Missing::Encodings, &format!("the encoding \"{name}\" is"))
+        }
         _ => {
             let message = format!("{name} is not a valid encoding name");
             failed_at(tokens, place, (sqlstate::UNDEFINED_OBJECT, message))

@@ -1,6 +1,7 @@
 //! CREATE and ALTER DOMAIN after their first words. DROP DOMAIN is read with DROP TYPE (`type_syntax`).
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 
 use super::deep_text::Written;
 use super::lexer::TokenKind;
@@ -9,7 +10,7 @@ use super::parsed::{
     WrittenType,
 };
 use super::query::{parse_expression, parse_type};
-use super::tokens::{Tokens, unsupported};
+use super::tokens::Tokens;
 
 /// Words with which a type or a DEFAULT ends.
 const ENDS: [&str; 11] = [
@@ -38,7 +39,7 @@ pub(super) fn create(tokens: &mut Tokens<'_>, name: QualifiedName) -> Result<Sta
     if tokens.accept("collate") {
         let collation = tokens.qualified_name()?;
         if !matches!(collation.name.to_ascii_lowercase().as_str(), "c" | "posix" | "default") {
-            return unsupported("collations other than \"C\" are");
+            return tokens.unsupported_before(Missing::Collations, "collations other than \"C\" are");
         }
     }
     while tokens.peek().kind != TokenKind::End && !tokens.peek().is_symbol(";") {
@@ -173,7 +174,8 @@ pub(super) fn alter(tokens: &mut Tokens<'_>, name: QualifiedName) -> Result<Stat
     } else if tokens.accept("validate") {
         tokens.expect("constraint")?;
         tokens.identifier()?;
-        return unsupported("ALTER DOMAIN ... VALIDATE CONSTRAINT is");
+        return tokens
+            .unsupported_before(Missing::DomainValidation, "ALTER DOMAIN ... VALIDATE CONSTRAINT is");
     } else if tokens.accept("owner") {
         tokens.expect("to")?;
         TypeAction::SetOwner(super::role_syntax::role(tokens)?)

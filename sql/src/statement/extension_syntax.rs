@@ -1,10 +1,11 @@
 //! CREATE and DROP EXTENSION.
 
 use hyades_types::error::Result;
+use hyades_types::refusal::Missing;
 
 use super::lexer::TokenKind;
 use super::parsed::{CreateExtension, ExtensionCommand, Statement};
-use super::tokens::{Tokens, unsupported};
+use super::tokens::Tokens;
 
 /// `CREATE EXTENSION`, or `None` for another CREATE.
 pub(super) fn create(sql: &str) -> Result<Option<Statement>> {
@@ -51,5 +52,9 @@ pub(super) fn drop_extension(sql: &str) -> Result<Option<Statement>> {
 /// `ALTER EXTENSION`, or `None` for another ALTER.
 pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "alter")?;
-    if tokens.accept("extension") { unsupported("ALTER EXTENSION is") } else { Ok(None) }
+    if tokens.accept("extension") {
+        tokens.unsupported_before(Missing::ExtensionChanges, "ALTER EXTENSION is")
+    } else {
+        Ok(None)
+    }
 }

@@ -8,6 +8,7 @@
 use std::ops::ControlFlow;
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 use sqlparser::ast::{
     AlterTable, AlterTableOperation, ColumnDef, ColumnOption, CreateTable, Cte, Delete, Expr,
     ForeignKeyConstraint, FromTable, Function, FunctionArgumentClause, FunctionArgumentList,
@@ -115,11 +116,19 @@ impl Foreign<'_> {
         ControlFlow::Break(self.error_at(words))
     }
 
-    fn not_yet(what: &str) -> Checked {
-        ControlFlow::Break(Error::input(
-            sqlstate::FEATURE_NOT_SUPPORTED,
-            format!("{what} is not supported yet"),
-        ))
+    /// The error at the place of this word.
+    fn placed_at(&self, error: Error, word: &str) -> Error {
+        match self.error_at(word) {
+            Error::Input(input) if input.position.is_some() => {
+                error.with_position(input.position.unwrap_or_default())
+            }
+            _ => error,
+        }
+    }
+
+    fn not_yet(&self, missing: Missing, word: &str) -> Checked {
+        let error = refused(missing, &format!("{} is", word.to_ascii_uppercase()));
+        ControlFlow::Break(self.placed_at(error, word))
     }
 
     fn limit(&self, clause: &LimitClause) -> Checked {
@@ -128,17 +137,9 @@ impl Foreign<'_> {
                 self.absent(&[(!limit_by.is_empty(), "by")])
             }
             LimitClause::OffsetCommaLimit { offset: _, limit: _ } => {
-                let error = self.error_at("limit");
-                let position = match &error {
-                    Error::Input(input) => input.position,
-                    _ => None,
-                };
                 let told = Error::input(sqlstate::SYNTAX_ERROR, "LIMIT #,# syntax is not supported")
                     .with_hint("Use separate LIMIT and OFFSET clauses.");
-                ControlFlow::Break(match position {
-                    Some(position) => told.with_position(position),
-                    None => told,
-                })
+                ControlFlow::Break(self.placed_at(told, "limit"))
             }
         }
     }
@@ -547,7 +548,7 @@ impl Visitor for Foreign<'_> {
                 index_hints,
             } => {
                 if sample.is_some() {
-                    return Self::not_yet("TABLESAMPLE");
+                    return self.not_yet(Missing::TableSample, "tablesample");
                 }
                 self.absent(&[
                     (!with_hints.is_empty(), "with"),
@@ -561,7 +562,7 @@ impl Visitor for Foreign<'_> {
             }
             TableFactor::Derived { lateral: _, subquery: _, alias, sample } => {
                 if sample.is_some() {
-                    return Self::not_yet("TABLESAMPLE");
+                    return self.not_yet(Missing::TableSample, "tablesample");
                 }
                 alias
             }
@@ -581,7 +582,7 @@ impl Visitor for Foreign<'_> {
                 alias
             }
             TableFactor::TableFunction { expr: _, alias: _ } => return self.refused("table"),
-            TableFactor::XmlTable { .. } => return Self::not_yet("XMLTABLE"),
+            TableFactor::XmlTable { .. } => return self.not_yet(Missing::Xml, "xmltable"),
             TableFactor::JsonTable { .. }
             | TableFactor::OpenJsonTable { .. }
             | TableFactor::Pivot { .. }

@@ -1,12 +1,13 @@
 //! CREATE, ALTER and DROP INDEX, and REINDEX.
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 
 use super::lexer::TokenKind;
 use super::parsed::{
     CreateIndex, DropIndex, IndexKey, IndexedWritten, Maintained, QualifiedName, RenameIndex, Statement,
 };
-use super::tokens::{Tokens, unsupported};
+use super::tokens::Tokens;
 
 /// `CREATE [UNIQUE] INDEX`, or `None` for another CREATE.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
@@ -29,7 +30,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     let nulls_are_equal = nulls_are_equal(&mut tokens)?;
     let parameters = if tokens.accept("with") { in_parentheses(&mut tokens, parameter)? } else { Vec::new() };
     if tokens.accept("tablespace") {
-        return unsupported("tablespaces are");
+        return tokens.unsupported_before(Missing::Tablespaces, "tablespaces are");
     }
     let predicate = if tokens.accept("where") { Some(tokens.take_rest()) } else { None };
     tokens.end()?;
@@ -73,7 +74,7 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
     if !tokens.accept("rename") {
         let what = tokens.peek().text.to_ascii_uppercase();
         return match tokens.peek().kind {
-            TokenKind::Word => unsupported(&format!("ALTER INDEX ... {what} is")),
+            TokenKind::Word => tokens.unsupported(Missing::Needless, &format!("ALTER INDEX ... {what} is")),
             _ => tokens.error(),
         };
     }
@@ -147,7 +148,7 @@ fn key(tokens: &mut Tokens<'_>) -> Result<IndexKey> {
     if tokens.accept("collate") {
         let QualifiedName { name, .. } = tokens.qualified_name()?;
         if !matches!(name.to_ascii_lowercase().as_str(), "c" | "posix" | "default") {
-            return unsupported("collations other than \"C\" are");
+            return tokens.unsupported_before(Missing::Collations, "collations other than \"C\" are");
         }
     }
     let operator_class = operator_class(tokens)?;
@@ -175,7 +176,7 @@ fn operator_class(tokens: &mut Tokens<'_>) -> Result<Option<String>> {
     }
     let QualifiedName { name, .. } = tokens.qualified_name()?;
     if tokens.peek().is_symbol("(") {
-        return unsupported("parameters of an operator class are");
+        return tokens.unsupported(Missing::OperatorClasses, "parameters of an operator class are");
     }
     Ok(Some(name))
 }

@@ -2,6 +2,7 @@
 
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
+use hyades_types::refusal::{Missing, refused};
 use sqlparser::ast::{
     self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, SetExpr, Spanned,
     Visit, VisitMut,
@@ -137,9 +138,7 @@ pub(crate) fn parse_call(sql: &str) -> Result<CallSyntax> {
         while parser.consume_token(&Token::SemiColon) {}
         Ok(statement)
     })?;
-    let refuse = |what: &str| {
-        Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} in CALL are not supported yet")))
-    };
+    let refuse = |what: &str| Err(refused(Missing::CallArguments, &format!("{what} in CALL are")));
     let ast::Statement::Call(call) = statement else { return refuse("other statements") };
     let arguments = match call.args {
         FunctionArguments::List(list) => list.args,

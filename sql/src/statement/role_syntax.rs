@@ -5,13 +5,14 @@
 use hyades_types::access::Privileges;
 use hyades_types::definition::RoutineKind;
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
+use hyades_types::refusal::Missing;
 
 use super::lexer::{Token, TokenKind, character_position};
 use super::parsed::{
     AccessCommand, Granted, GrantedOn, QualifiedName, RoleName, RoleOption, Statement, WrittenParameter,
 };
 use super::routine_syntax::signature;
-use super::tokens::{Tokens, unsupported};
+use super::tokens::Tokens;
 
 /// An error at the token that begins at this byte.
 fn failed_at<T>(tokens: &Tokens<'_>, start: usize, state: SqlState, message: &str) -> Result<T> {
@@ -100,14 +101,14 @@ pub(super) fn create(sql: &str) -> Result<Option<Statement>> {
 pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "alter")?;
     if tokens.peek().is_word("default") && tokens.peek_at(1).is_word("privileges") {
-        return unsupported("ALTER DEFAULT PRIVILEGES is");
+        return tokens.unsupported(Missing::DefaultPrivileges, "ALTER DEFAULT PRIVILEGES is");
     }
     let is_group = tokens.peek().is_word("group");
     if kind(&mut tokens).is_none() {
         return Ok(None);
     }
     if tokens.accept("all") {
-        return unsupported("settings of roles are");
+        return tokens.unsupported_before(Missing::Settings, "settings of roles are");
     }
     let token = tokens.peek();
     let name = role(&mut tokens)?;
@@ -116,7 +117,9 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
         tokens.expect("user")?;
         let members = roles(&mut tokens)?;
         tokens.end()?;
-        let RoleName::Named(group) = name else { return unsupported("ALTER GROUP of this is") };
+        let RoleName::Named(group) = name else {
+            return tokens.unsupported(Missing::Dialects, "ALTER GROUP of this is");
+        };
         let (roles, option, grantor) = (vec![group], false, None);
         return Ok(Some(statement(AccessCommand::GrantRoles { is_revoke, roles, members, option, grantor })));
     }
@@ -128,7 +131,7 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
         return Ok(Some(statement(AccessCommand::RenameRole { name, to })));
     }
     if ["set", "reset", "in"].iter().any(|word| tokens.peek().is_word(word)) {
-        return unsupported("settings of roles are");
+        return tokens.unsupported(Missing::Settings, "settings of roles are");
     }
     tokens.accept("with");
     let options = options(&mut tokens, false)?;
@@ -140,7 +143,7 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
 pub(super) fn drop(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "drop")?;
     if tokens.peek().is_word("owned") {
-        return unsupported("DROP OWNED is");
+        return tokens.unsupported(Missing::OwnedObjects, "DROP OWNED is");
     }
     if kind(&mut tokens).is_none() {
         return Ok(None);
@@ -253,7 +256,7 @@ pub(super) fn grant(sql: &str, is_revoke: bool) -> Result<Statement> {
             ["all", "select", "references", "create"].iter().any(|word| tokens.peek().is_word(word));
         words.push(if is_privilege { tokens.label()? } else { tokens.identifier()? });
         if tokens.peek().is_symbol("(") {
-            return unsupported("rights on columns are");
+            return tokens.unsupported(Missing::ColumnRights, "rights on columns are");
         }
         if words.len() == 1 && words[0] == "all" {
             tokens.accept("privileges");
@@ -340,7 +343,8 @@ fn granted_on(tokens: &mut Tokens<'_>) -> Result<GrantedOn<Vec<WrittenParameter>
         && !tokens.peek_at(1).is_word("from");
     let word = if is_word { tokens.peek().text.to_ascii_lowercase() } else { String::new() };
     if MISSING.contains(&word.as_str()) {
-        return unsupported(&format!("GRANT on {} is", word.to_ascii_uppercase()));
+        return tokens
+            .unsupported(Missing::AbsentRights, &format!("GRANT on {} is", word.to_ascii_uppercase()));
     }
     let routine = |kind| (kind, true);
     let (routine, is_routine) = match word.as_str() {

@@ -7,10 +7,11 @@ use hyades_types::definition::{
     DeclaredParallel, DeclaredVolatility, ParameterMode, RoutineKind, RoutineTraits,
 };
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 
 use super::lexer::{TokenKind, character_position, string_value};
 use super::parsed::{CreateRoutine, DropRoutine, QualifiedName, Statement, WrittenParameter, WrittenReturns};
-use super::tokens::{Tokens, unsupported};
+use super::tokens::Tokens;
 
 /// `CREATE ...`, if it creates a routine.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
@@ -141,7 +142,7 @@ fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
             tokens.accept("external");
             tokens.expect("security")?;
             if tokens.accept("definer") {
-                return unsupported("SECURITY DEFINER is");
+                return tokens.unsupported_before(Missing::SecurityDefiner, "SECURITY DEFINER is");
             }
             tokens.expect("invoker")?;
         }
@@ -151,9 +152,14 @@ fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
             create.path = Some(search_path(tokens)?);
         }
         "set" | "window" | "transform" | "support" => {
-            return unsupported(&format!("{} for a routine is", word.to_ascii_uppercase()));
+            return tokens.unsupported(
+                Missing::RoutineSettings,
+                &format!("{} for a routine is", word.to_ascii_uppercase()),
+            );
         }
-        "begin" | "return" => return unsupported("bodies of standard SQL are"),
+        "begin" | "return" => {
+            return tokens.unsupported(Missing::StandardBodies, "bodies of standard SQL are");
+        }
         _ => return tokens.error(),
     }
     Ok(false)
@@ -232,7 +238,7 @@ fn body(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<()> {
     create.body_offset = character_position(tokens.sql, token.start + opening) - 1;
     tokens.next();
     if tokens.peek().is_symbol(",") {
-        return unsupported("functions in C are");
+        return tokens.unsupported(Missing::Languages, "functions in C are");
     }
     Ok(())
 }
@@ -365,7 +371,7 @@ fn mode(tokens: &mut Tokens<'_>) -> Result<Option<ParameterMode>> {
         return Ok(Some(ParameterMode::InOut));
     }
     if tokens.peek().is_word("variadic") {
-        return unsupported("VARIADIC is");
+        return tokens.unsupported(Missing::Variadic, "VARIADIC is");
     }
     Ok(None)
 }

@@ -5,12 +5,13 @@
 
 use hyades_types::definition::RoutineKind;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 
 use super::lexer::{TokenKind, character_position};
 use super::parsed::{AlterSchema, CreateSchema, DropSchema, Move, Moved, MovedTo, SchemaElement, Statement};
 use super::role_syntax::role;
 use super::routine_syntax::signature;
-use super::tokens::{Tokens, unsupported};
+use super::tokens::Tokens;
 
 /// The statement after its first word, or `None` if the next word is not SCHEMA.
 fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {
@@ -58,7 +59,7 @@ fn elements(tokens: &mut Tokens<'_>) -> Result<Vec<SchemaElement>> {
         elements.push(SchemaElement { text: tokens.text_from(start), offset, rank });
     }
     if tokens.peek().is_word("grant") {
-        return unsupported("GRANT in CREATE SCHEMA is");
+        return tokens.unsupported(Missing::SchemaElements, "GRANT in CREATE SCHEMA is");
     }
     tokens.end()?;
     Ok(elements)
@@ -149,9 +150,7 @@ fn moved(sql: &str) -> Result<Option<Statement>> {
     let is_routine = matches!(moved, Moved::Routine { .. });
     let is_name = !is_routine && next[0].is_word("rename") && next[1].is_word("to");
     if moved == Moved::View && next[0].is_word("rename") && !is_name {
-        let message = "ALTER VIEW ... RENAME COLUMN is not supported yet";
-        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-            .with_hint("Drop the view, and create it again."));
+        return tokens.unsupported(Missing::RenamedViewColumns, "ALTER VIEW ... RENAME COLUMN is");
     }
     if !is_schema && !is_owner && !is_name {
         return Ok(None);

@@ -2,13 +2,14 @@
 //! in any order, and OVERRIDING in INSERT.
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::lexer::{TokenKind, character_position};
 use super::parsed::{AlterSequence, CreateSequence, DropSequence, Overriding, SequenceOptions, Statement};
 use super::places::byte_offset;
-use super::tokens::{Tokens, unsupported};
+use super::tokens::Tokens;
 
 /// The statement after its first word, or `None` if the next word is not SEQUENCE.
 fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {
@@ -38,7 +39,7 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
     let name = tokens.qualified_name()?;
     for (word, what) in [("set", "ALTER SEQUENCE ... SET is"), ("owner", "ALTER SEQUENCE ... OWNER TO is")] {
         if tokens.peek().is_word(word) {
-            return unsupported(what);
+            return tokens.unsupported(Missing::Needless, what);
         }
     }
     let options = options(&mut tokens, true)?;
@@ -130,7 +131,12 @@ pub(super) fn option(
             }
             put(&mut options.owner, parts)
         }
-        "logged" | "unlogged" => return unsupported(&format!("{} sequences are", word.to_ascii_uppercase())),
+        "logged" | "unlogged" => {
+            return tokens.unsupported_before(
+                Missing::Unlogged,
+                &format!("{} sequences are", word.to_ascii_uppercase()),
+            );
+        }
         "sequence" => {
             tokens.expect("name")?;
             let name = tokens.qualified_name()?;

@@ -4,12 +4,13 @@
 //! table once that exists.
 
 use hyades_types::error::Result;
+use hyades_types::refusal::Missing;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::lexer::TokenKind;
 use super::parsed::{CreateTableAs, OnCommit, Statement};
-use super::tokens::{Tokens, unsupported};
+use super::tokens::Tokens;
 
 /// `CREATE TABLE ... AS`, or `None` for another CREATE TABLE.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
@@ -27,14 +28,14 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     let Ok(name) = tokens.qualified_name() else { return Ok(None) };
     let Some(columns) = column_names(&mut tokens) else { return Ok(None) };
     if tokens.peek().is_word("with") && tokens.tokens.iter().any(|token| token.is_word("as")) {
-        return unsupported("storage parameters of CREATE TABLE AS are");
+        return tokens.unsupported(Missing::Needless, "storage parameters of CREATE TABLE AS are");
     }
     let Some(on_commit) = on_commit(&mut tokens) else { return Ok(None) };
     if !tokens.accept("as") {
         return Ok(None);
     }
     if tokens.peek().is_word("execute") {
-        return unsupported("CREATE TABLE AS EXECUTE is");
+        return tokens.unsupported(Missing::ExecutedQueries, "CREATE TABLE AS EXECUTE is");
     }
     let (query, query_offset) = tokens.rest();
     let (query, is_filled) = without_data_clause(&query)?;

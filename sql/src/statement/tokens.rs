@@ -2,6 +2,7 @@
 
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
+use hyades_types::refusal::{Missing, refused};
 
 use super::lexer::{
     Lexer, Token, TokenKind, character_position, identifier_value, string_value, syntax_error,
@@ -14,11 +15,6 @@ const MOST_PARTS: usize = 3;
 
 /// The cost of a token, as work of a guest.
 const UNITS_PER_TOKEN: u32 = 10;
-
-/// Error 0A000. `what` ends in a verb.
-pub(crate) fn unsupported<T>(what: &str) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
-}
 
 /// A position in the tokens of a statement.
 pub(crate) struct Tokens<'a> {
@@ -47,6 +43,21 @@ impl<'a> Tokens<'a> {
         while tokens.accept_symbol(";") {}
         tokens.expect(word)?;
         Ok(tokens)
+    }
+
+    /// Refuses what is missing, at the next token. `what` ends in a verb.
+    pub(crate) fn unsupported<T>(&self, missing: Missing, what: &str) -> Result<T> {
+        self.unsupported_from(self.at, missing, what)
+    }
+
+    /// The same at the token before.
+    pub(crate) fn unsupported_before<T>(&self, missing: Missing, what: &str) -> Result<T> {
+        self.unsupported_from(self.at.saturating_sub(1), missing, what)
+    }
+
+    fn unsupported_from<T>(&self, at: usize, missing: Missing, what: &str) -> Result<T> {
+        let token = self.tokens[at.min(self.tokens.len() - 1)];
+        Err(refused(missing, what).with_position(character_position(self.sql, token.start)))
     }
 
     pub(crate) fn peek(&self) -> Token<'a> {

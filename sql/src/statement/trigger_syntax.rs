@@ -4,13 +4,14 @@
 
 use hyades_types::definition::{TriggerEvent, TriggerTiming};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::Missing;
 
 use super::alteration_syntax::deferral;
 use super::deep_text::Written;
 use super::lexer::{TokenKind, character_position};
 use super::parsed::{CreateTrigger, Referencing, Statement, TriggerAction, TriggerCommand};
 use super::query::parse_expression;
-use super::tokens::{Tokens, unsupported};
+use super::tokens::Tokens;
 
 /// `CREATE [CONSTRAINT] TRIGGER`, or `None` for another CREATE.
 pub(super) fn create(sql: &str) -> Result<Option<Statement>> {
@@ -202,7 +203,7 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
     tokens.expect("on")?;
     let table = tokens.qualified_name()?;
     if tokens.peek().is_word("no") || tokens.peek().is_word("depends") {
-        return unsupported("ALTER TRIGGER ... DEPENDS ON EXTENSION is");
+        return tokens.unsupported(Missing::Needless, "ALTER TRIGGER ... DEPENDS ON EXTENSION is");
     }
     tokens.expect("rename")?;
     tokens.expect("to")?;

@@ -2,10 +2,11 @@
 
 use hyades_types::enumeration::LabelPlace;
 use hyades_types::error::Result;
+use hyades_types::refusal::Missing;
 
 use super::domain_syntax;
 use super::parsed::{AlterType, CreateType, DropType, Statement, TypeAction, WrittenType};
-use super::tokens::{Tokens, unsupported};
+use super::tokens::Tokens;
 
 /// The statement after its first two words, and whether the second is DOMAIN; `None` if it is neither that
 /// nor TYPE.
@@ -23,13 +24,13 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
         return domain_syntax::create(&mut tokens, name).map(Some);
     }
     if !tokens.accept("as") {
-        return unsupported("base types and shell types are");
+        return tokens.unsupported(Missing::BaseTypes, "base types and shell types are");
     }
     if tokens.peek().is_symbol("(") {
-        return unsupported("composite types are");
+        return tokens.unsupported(Missing::CompositeTypes, "composite types are");
     }
     if tokens.peek().is_word("range") {
-        return unsupported("range types are");
+        return tokens.unsupported(Missing::Ranges, "range types are");
     }
     tokens.expect("enum")?;
     tokens.expect_symbol("(")?;
@@ -54,7 +55,7 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
     }
     let action = if tokens.accept("add") {
         if tokens.peek().is_word("attribute") {
-            return unsupported("composite types are");
+            return tokens.unsupported(Missing::CompositeTypes, "composite types are");
         }
         tokens.expect("value")?;
         added_value(&mut tokens)?
@@ -64,7 +65,7 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
             tokens.expect("to")?;
             TypeAction::RenameValue { from, to: tokens.string()? }
         } else if tokens.peek().is_word("attribute") {
-            return unsupported("composite types are");
+            return tokens.unsupported(Missing::CompositeTypes, "composite types are");
         } else {
             tokens.expect("to")?;
             TypeAction::Rename(tokens.identifier()?)
@@ -77,7 +78,7 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
         tokens.next();
         TypeAction::SetSchema(tokens.identifier()?)
     } else if tokens.peek().is_word("set") && tokens.peek_at(1).is_symbol("(") {
-        return unsupported("base types and shell types are");
+        return tokens.unsupported(Missing::BaseTypes, "base types and shell types are");
     } else {
         return tokens.error();
     };

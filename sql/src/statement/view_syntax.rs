@@ -3,9 +3,11 @@
 //! The query is kept as text, like that of CREATE TABLE AS.
 
 use hyades_types::error::Result;
+use hyades_types::refusal::{Missing, refused};
 
+use super::lexer::character_position;
 use super::parsed::{CreateView, DropView, Statement};
-use super::tokens::{Tokens, unsupported};
+use super::tokens::Tokens;
 
 /// `CREATE VIEW`, or `None` for another CREATE.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
@@ -37,27 +39,22 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
         return tokens.error();
     }
     let (query, query_offset) = tokens.rest();
-    let query = without_check_option(&query)?;
+    refuse_check_option(&query, query_offset)?;
     let create =
         CreateView { name, columns, options, query, query_offset, or_replace, is_temporary, is_recursive };
     Ok(Some(Statement::CreateView(Box::new(create))))
 }
 
-/// The query, which is refused if it ends in WITH [LOCAL | CASCADED] CHECK OPTION.
-fn without_check_option(query: &str) -> Result<String> {
+/// Refuses a query that ends in WITH [LOCAL | CASCADED] CHECK OPTION. It begins after `offset` characters.
+fn refuse_check_option(query: &str, offset: u32) -> Result<()> {
     let tokens = Tokens::new(query)?.tokens;
-    let words: Vec<bool> = ["check", "option"]
-        .iter()
-        .enumerate()
-        .map(|(at, word)| {
-            let place = tokens.len().checked_sub(3 - at);
-            place.and_then(|place| tokens.get(place)).is_some_and(|token| token.is_word(word))
-        })
-        .collect();
-    if words.iter().all(|is_there| *is_there) {
-        return unsupported("WITH CHECK OPTION is");
+    match tokens.as_slice() {
+        [.., check, option, _] if check.is_word("check") && option.is_word("option") => {
+            let position = offset + character_position(query, check.start);
+            Err(refused(Missing::CheckOption, "WITH CHECK OPTION is").with_position(position))
+        }
+        _ => Ok(()),
     }
-    Ok(query.to_owned())
 }
 
 /// `DROP VIEW`, or `None` for another DROP.

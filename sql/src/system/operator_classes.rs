@@ -6,6 +6,7 @@
 
 use hyades_types::definition::{IndexKind, OperatorClass};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::refusal::{Missing, refused};
 use hyades_types::value::SqlType;
 
 use super::data_types::{ANY_ARRAY, ANY_ENUM};
@@ -109,9 +110,8 @@ pub(crate) fn chosen_operator_class(
     };
     if class.of == CHAR && matches!(sql_type, SqlType::Text | SqlType::Varchar(_)) {
         // It would not count trailing blanks.
-        let message =
-            format!("operator class \"{name}\" for type {} is not supported yet", sql_type.base_name());
-        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        let what = format!("operator class \"{name}\" for type {} is", sql_type.base_name());
+        return Err(refused(Missing::OperatorClasses, &what));
     }
     if class.of != listed_type(sql_type) {
         let message = format!("operator class \"{name}\" does not accept data type {}", sql_type.base_name());

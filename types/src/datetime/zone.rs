@@ -17,6 +17,7 @@ use jiff::tz::{Offset, TimeZone, TimeZoneTransition};
 use super::abbreviations::{self, Meaning};
 use super::{MICROSECONDS_PER_SECOND, local_offset_seconds, offset_seconds, seconds_since_1970};
 use crate::error::{Error, Result, sqlstate};
+use crate::refusal::{Missing, refusal};
 
 /// PostgreSQL's longest name.
 const MAXIMUM_NAME_BYTES: usize = 255;
@@ -120,7 +121,7 @@ pub(super) fn unknown(name: &str) -> Error {
 
 fn too_far(name: &str) -> Error {
     let message = format!("time zone \"{name}\" is not supported: its offset is more than a day");
-    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+    refusal(Missing::TimeZones, message)
 }
 
 /// A zone by its name in the database or by its rules, and its shown form; None if it does not exist.

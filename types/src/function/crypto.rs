@@ -19,6 +19,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::guest;
 use crate::memory;
 use crate::random;
+use crate::refusal::{Missing, refused};
 use crate::value::Value;
 
 /// Bytes of a message that are hashed in about ten nanoseconds.
@@ -138,8 +139,8 @@ fn bad_salt() -> Error {
 }
 
 fn only_blowfish(kind: &str) -> Error {
-    let message = format!("password hashes of type \"{}\" are not supported yet", crate::error::quoted(kind));
-    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).with_hint("Use the type bf.")
+    let what = format!("password hashes of type \"{}\" are", crate::error::quoted(kind));
+    refused(Missing::PasswordHashes, &what)
 }
 
 fn check_rounds(rounds: u32) -> Result<()> {
@@ -148,8 +149,7 @@ fn check_rounds(rounds: u32) -> Result<()> {
         return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
     }
     if rounds > MOST_UNSTOPPABLE_ROUNDS {
-        let message = format!("more than 2^{MOST_UNSTOPPABLE_ROUNDS} rounds are not supported");
-        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        return Err(refused(Missing::Rounds, &format!("more than 2^{MOST_UNSTOPPABLE_ROUNDS} rounds are")));
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::guest;
 use crate::memory;
+use crate::refusal::{Missing, refused};
 use crate::value::Value;
 
 /// Steps of backtracking in one match.
@@ -121,9 +122,7 @@ impl Options {
 }
 
 fn basic() -> Error {
-    let message = "basic regular expressions are not supported yet";
-    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-        .with_hint("Write it as an advanced regular expression, with ( ) for \\( \\).")
+    refused(Missing::BasicExpressions, "basic regular expressions are")
 }
 
 /// A compiled expression with its source.

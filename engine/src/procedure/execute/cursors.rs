@@ -7,6 +7,7 @@ use hyades_types::cast::cast;
 use hyades_types::cursors::{FetchDirection, NewCursor, SessionCursors};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
+use hyades_types::refusal::{Missing, refused};
 use hyades_types::value::{SqlType, Value};
 
 use crate::procedure::cursor_statement::{CursorAction, CursorRows, CursorStatement, FetchWay};
@@ -115,10 +116,10 @@ impl<T: Access> Run<'_, T> {
         let is_exact = fetched.columns.len() == wanted.columns.len()
             && fetched.columns.iter().zip(&wanted.columns).all(|(own, other)| is_same(own, other));
         if wanted.is_exact && !is_exact {
-            let message = format!(
-                "cursor \"{name}\" has other columns than the record had when the routine was compiled, which is not supported yet"
+            let what = format!(
+                "cursor \"{name}\" has other columns than the record had when the routine was compiled, which is"
             );
-            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+            return Err(refused(Missing::CursorColumns, &what));
         }
         let count = fetched.rows.len();
         for row in fetched.rows {

@@ -4,6 +4,7 @@ use hyades_types::definition::RoutineKind;
 use hyades_types::error::Result;
 use hyades_types::function::lookup;
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::Missing;
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{
     self, AccessExpr, DuplicateTreatment, Expr as Ast, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
@@ -130,7 +131,7 @@ impl Deparser<'_, '_> {
             }
             other => {
                 let what = format!("{other} in a definition is");
-                self.binder.unsupported(&what, Place::of_expr(other))
+                self.binder.unsupported(Missing::OtherForms, &what, Place::of_expr(other))
             }
         }
     }
@@ -160,7 +161,7 @@ impl Deparser<'_, '_> {
             _ => self.expression(&Ast::CompoundIdentifier(idents))?.text,
         };
         let [AccessExpr::Subscript(Subscript::Index { index })] = rest else {
-            return self.binder.unsupported("slices in a definition are", Place::Unknown);
+            return self.binder.lacks(Missing::OtherForms, "slices in a definition are");
         };
         let index = self.expression_as_written(index, SqlType::Integer)?.text;
         Ok(Shown::simple(format!("{array}[{index}]")))
@@ -195,7 +196,7 @@ impl Deparser<'_, '_> {
             return self.quantified_match(left, &format!("{symbol} {word}"), right);
         }
         let Some(operator) = from_ast(op) else {
-            return self.binder.unsupported("this operator in a definition is", Place::Unknown);
+            return self.binder.lacks(Missing::OtherForms, "this operator in a definition is");
         };
         let symbol = operator.symbol();
         if let Ast::Subquery(query) = right {
@@ -449,7 +450,7 @@ impl Deparser<'_, '_> {
             .collect();
         match plain {
             Some(plain) => Ok(plain),
-            None => self.binder.unsupported("arguments by name in a definition are", Place::Unknown),
+            None => self.binder.lacks(Missing::NamedArguments, "arguments by name in a definition are"),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use hyades_types::error::Result;
 use hyades_types::operator::BinaryOperator;
+use hyades_types::refusal::Missing;
 use hyades_types::text;
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{self, Expr as Ast};
@@ -179,7 +180,11 @@ impl Deparser<'_, '_> {
                 let names: Vec<String> = idents.iter().map(fold).collect();
                 match self.column(&names) {
                     Some(text) => Ok(Shown::simple(text)),
-                    None => self.binder.unsupported("this name in a definition is", Place::of_expr(node)),
+                    None => self.binder.unsupported(
+                        Missing::OtherForms,
+                        "this name in a definition is",
+                        Place::of_expr(node),
+                    ),
                 }
             }
             Ast::Value(_) | Ast::TypedString(_) | Ast::Interval(_) => self.literal(node),
@@ -298,7 +303,11 @@ impl Deparser<'_, '_> {
             {
                 Ok(Shown::simple(format!("{}.*", quoted(&name))))
             }
-            None => self.binder.unsupported("this name in a definition is", Place::at(ident.span.start)),
+            None => self.binder.unsupported(
+                Missing::OtherForms,
+                "this name in a definition is",
+                Place::at(ident.span.start),
+            ),
         }
     }
 
@@ -326,18 +335,18 @@ impl Deparser<'_, '_> {
         match self.bound(node)?.class {
             Class::Literal(literal) => self.constant(&literal, SqlType::Text),
             Class::Null => Ok(Shown::simple("NULL::text")),
-            Class::Parameter(_) => self.binder.unsupported("parameters in definitions are", Place::Unknown),
+            Class::Parameter(_) => self.binder.lacks(Missing::KeptValues, "parameters in definitions are"),
             Class::Typed(sql_type) => match node {
                 Ast::Value(ast::ValueWithSpan { value: ast::Value::Boolean(truth), .. }) => {
                     Ok(Shown::simple(truth.to_string()))
                 }
                 Ast::TypedString(typed) => match self.bound(&Ast::Value(typed.value.clone()))?.class {
                     Class::Literal(literal) => self.constant(&literal, sql_type),
-                    _ => self.binder.unsupported("this literal in a definition is", Place::Unknown),
+                    _ => self.binder.lacks(Missing::KeptValues, "this literal in a definition is"),
                 },
                 Ast::Interval(interval) => match self.bound(&interval.value)?.class {
                     Class::Literal(literal) => self.constant(&literal, sql_type),
-                    _ => self.binder.unsupported("this literal in a definition is", Place::Unknown),
+                    _ => self.binder.lacks(Missing::KeptValues, "this literal in a definition is"),
                 },
                 node => {
                     let (digits, is_negative) = signed_digits(node).unwrap_or_default();
@@ -441,7 +450,7 @@ impl Deparser<'_, '_> {
             return Ok(shown);
         }
         let Some(operator) = from_ast(op) else {
-            return self.binder.unsupported("this operator in a definition is", Place::Unknown);
+            return self.binder.lacks(Missing::OtherForms, "this operator in a definition is");
         };
         if let (Some(left), Some(right)) = (row_items(left), row_items(right)) {
             return self.rows(&left, operator, &right);

@@ -3,12 +3,12 @@
 //! The items are visited in the order in which binding numbers them in the scope.
 
 use hyades_types::error::Result;
+use hyades_types::refusal::Missing;
 use sqlparser::ast::{
     DataType, FunctionArg, FunctionArgExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
     TableAlias, TableFactor, TableFunctionArgs, TableWithJoins,
 };
 
-use super::super::Place;
 use super::super::rows_from::typed_columns;
 use super::super::scope::{Relation, RelationKind, ScopeColumn, Visibility};
 use super::super::types::{self, written_type};
@@ -201,7 +201,7 @@ impl Deparser<'_, '_> {
                 let lateral = if *lateral { "LATERAL " } else { "" };
                 Ok(format!("{lateral}({text}){}", self.named(own, true, alias.as_ref(), false)))
             }
-            _ => self.binder.unsupported("this item of FROM in a view is", Place::Unknown),
+            _ => self.binder.lacks(Missing::OtherForms, "this item of FROM in a view is"),
         }
     }
 

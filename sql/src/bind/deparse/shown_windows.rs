@@ -3,6 +3,7 @@
 //! Reference: get_windowfunc_expr and get_rule_windowspec of PostgreSQL's ruleutils.c.
 
 use hyades_types::error::Result;
+use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 use sqlparser::ast::{
     self, NamedWindowDefinition, NamedWindowExpr, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
@@ -39,7 +40,11 @@ impl Deparser<'_, '_> {
         over: &WindowType,
     ) -> Result<Shown> {
         let ast::FunctionArguments::List(list) = &call.args else {
-            return self.binder.unsupported("this call in a definition is", Place::of(&call.name));
+            return self.binder.unsupported(
+                Missing::OtherForms,
+                "this call in a definition is",
+                Place::of(&call.name),
+            );
         };
         let is_plain = is_window_function(name) && (list.args.is_empty() || !is_aggregate_name(name));
         let called = match is_plain {
