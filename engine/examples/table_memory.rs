@@ -118,7 +118,12 @@ fn accounts(index: IndexKind) -> Table {
             column("abalance", SqlType::Integer),
             column("filler", SqlType::Char(84)),
         ],
-        primary_key: Some(PrimaryKey { name: "pgbench_accounts_pkey".into(), columns: vec![0], index }),
+        primary_key: Some(PrimaryKey {
+            name: "pgbench_accounts_pkey".into(),
+            columns: vec![0],
+            index,
+            parameters: Vec::new(),
+        }),
         indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
@@ -127,6 +132,7 @@ fn accounts(index: IndexKind) -> Table {
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),
+        parameters: Vec::new(),
     };
     Table::new(TableId(1), definition)
 }

@@ -35,7 +35,12 @@ fn definition(name: &str, value: SqlType, index: IndexKind) -> TableDefinition {
     TableDefinition {
         name: table_name(name),
         columns: vec![column("key", SqlType::BigInt), column("value", value)],
-        primary_key: Some(PrimaryKey { name: format!("{name}_pkey"), columns: vec![0], index }),
+        primary_key: Some(PrimaryKey {
+            name: format!("{name}_pkey"),
+            columns: vec![0],
+            index,
+            parameters: Vec::new(),
+        }),
         indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
@@ -44,6 +49,7 @@ fn definition(name: &str, value: SqlType, index: IndexKind) -> TableDefinition {
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),
+        parameters: Vec::new(),
     }
 }
 

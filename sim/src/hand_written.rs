@@ -58,6 +58,7 @@ pub fn table_definition() -> TableDefinition {
             name: "t_pkey".to_owned(),
             columns: vec![0],
             index: IndexKind::Ordered,
+            parameters: Vec::new(),
         }),
         indexes: Vec::new(),
         foreign_keys: Vec::new(),
@@ -67,6 +68,7 @@ pub fn table_definition() -> TableDefinition {
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),
+        parameters: Vec::new(),
     }
 }
 

@@ -107,6 +107,7 @@ pub fn create_routines(engine: &dyn Engine) -> Result<()> {
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),
+        parameters: Vec::new(),
     };
     let id = TableId(worker.new_id(NewId::Object));
     let change = CatalogChange::CreateTable { id, definition: journal };

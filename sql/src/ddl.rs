@@ -9,7 +9,7 @@
 //! * statements: `command`, `alteration_steps` (changes that are determined once something is locked);
 //! * Tables: `tables` (CREATE, DROP), `wanted` (parts of tables as they are written), `table_as` (CREATE
 //!   TABLE AS), `table_like` (LIKE), `truncation`, `temporary`, `checks` (CHECK), `generated_columns`,
-//!   `identity_columns`, `foreign_keys`, `storage_parameter` (WITH).
+//!   `identity_columns`, `foreign_keys`, `storage_parameter` (WITH), `parameter_changes` (SET, RESET).
 //! * ALTER TABLE: `alter_table` (the statement), `alteration` (its actions), `column_changes`, `renames`,
 //!   `bound` (expressions of altered tables), `filling` (procedures over all rows), `index_constraints`
 //!   (USING INDEX).
@@ -50,6 +50,7 @@ pub(crate) mod materialized_views;
 mod moves;
 mod object_drops;
 mod ownership;
+mod parameter_changes;
 mod pending_checks;
 mod renames;
 mod roles;
@@ -110,6 +111,7 @@ impl Compiler<'_> {
             Statement::CreateIndex(create) => self.create_index(create)?,
             Statement::DropIndex(drop) => self.drop_index(drop)?,
             Statement::RenameIndex(rename) => self.rename_index(rename),
+            Statement::ChangeParameters(change) => self.change_parameters(change),
             Statement::ReindexIndex(name, is_concurrent) => self.reindex(name, *is_concurrent),
             _ => return Ok(None),
         };
@@ -139,6 +141,7 @@ impl Viewpoint {
             SchemaCommand::CreateIndex(wanted) => self.created_index(wanted, output),
             SchemaCommand::DropIndex(drop) => self.dropped_indexes(drop, output),
             SchemaCommand::RenameIndex(rename) => self.renamed_index(rename, output),
+            SchemaCommand::ChangeParameters(change) => self.reparametrized_index(change, output),
             SchemaCommand::Reindex(name, is_concurrent) => self.reindexed(name, *is_concurrent),
             SchemaCommand::CreateSchema { name, owner, if_not_exists, .. } => {
                 self.created_schema(name, owner.as_ref(), *if_not_exists, output)

@@ -9,10 +9,9 @@
 //! * the text before it is parsed: `lexer`, `split` (into statements, and limits), `lifting` (literals become
 //!   parameters), `deep_text` (room on the stack);
 //! * parsers of our own, on `tokens`: `control` (small statements), `copy_syntax`, `cursor_syntax`,
-//!   `comment_syntax`, `index_syntax`, `routine_syntax`, `schema_syntax`, `sequence_syntax`,
-//!   `table_as_syntax`, `view_syntax`, `materialized_syntax`, `type_syntax`, `domain_syntax`, `role_syntax`,
-//!   `database_syntax`, `trigger_syntax`,
-//!   `extension_syntax`;
+//!   `comment_syntax`, `index_syntax`, `parameter_syntax`, `routine_syntax`, `schema_syntax`,
+//!   `sequence_syntax`, `table_as_syntax`, `view_syntax`, `materialized_syntax`, `type_syntax`,
+//!   `domain_syntax`, `role_syntax`, `database_syntax`, `trigger_syntax`, `extension_syntax`;
 //! * sqlparser: `query` (calls it, and respells its errors), with `dialect` and `keywords` (what it accepts);
 //! * tokens respelled for it: `plain_words` (removed), `operator_signs`, `nested_parentheses`, `array_suffix`
 //!   (`text ARRAY`), `element_target` (`SET a[1] =`), `conflict_syntax` (the index of ON CONFLICT), `locking`
@@ -53,6 +52,7 @@ pub(crate) mod missing;
 pub(crate) mod names;
 mod nested_parentheses;
 pub(crate) mod operator_signs;
+mod parameter_syntax;
 mod parsed;
 pub(crate) mod places;
 mod plain_words;
@@ -78,16 +78,16 @@ mod written_names;
 use hyades_types::error::Result;
 
 pub(crate) use parsed::{
-    AccessCommand, AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyHeader,
-    CopyOptions, CopySource, CopyStatement, CreateExtension, CreateIndex, CreateRoutine, CreateSchema,
-    CreateSequence, CreateTableAs, CreateTableLike, CreateTrigger, CreateType, CreateView, DatabaseCommand,
-    DatabaseOptions, DeclareCursor, DomainAction, DropIndex, DropRoutine, DropSchema, DropSequence, DropType,
-    DropView, ExplainFormat, ExplainOptions, ExtensionCommand, FetchCursor, ForceQuote, Granted, GrantedOn,
-    IndexKey, IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained,
-    Materialized, Move, Moved, MovedTo, OnCommit, Overriding, Owned, QualifiedName, Refresh, RenameIndex,
-    RoleName, RoleOption, SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement,
-    TriggerAction, TriggerCommand, TypeAction, WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns,
-    WrittenType,
+    AccessCommand, AlterSchema, AlterSequence, AlterType, ChangeParameters, Comment, Commented, CopyFormat,
+    CopyHeader, CopyOptions, CopySource, CopyStatement, CreateExtension, CreateIndex, CreateRoutine,
+    CreateSchema, CreateSequence, CreateTableAs, CreateTableLike, CreateTrigger, CreateType, CreateView,
+    DatabaseCommand, DatabaseOptions, DeclareCursor, DomainAction, DropIndex, DropRoutine, DropSchema,
+    DropSequence, DropType, DropView, ExplainFormat, ExplainOptions, ExtensionCommand, FetchCursor,
+    ForceQuote, Granted, GrantedOn, IndexKey, IndexedWritten, IsolationModes, LikeClause, LikeParts,
+    ListenStatement, Maintained, Move, Moved, MovedTo, OnCommit, Overriding, Owned, ParameterChange,
+    ParameterHolder, QualifiedName, Refresh, RenameIndex, RoleName, RoleOption, SchemaElement,
+    SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TriggerAction, TriggerCommand, TypeAction,
+    WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns, WrittenType,
 };
 
 use lexer::TokenKind;
@@ -137,6 +137,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
             sql,
             &[
                 schema_syntax::alter,
+                parameter_syntax::alter,
                 materialized_syntax::alter,
                 sequence_syntax::alter,
                 index_syntax::alter,

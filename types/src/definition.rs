@@ -128,6 +128,9 @@ pub struct PrimaryKey {
     /// Column numbers, 0-based, in key order.
     pub columns: Vec<u16>,
     pub index: IndexKind,
+    /// Storage parameters of its index, see [`TableDefinition`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -162,6 +165,10 @@ pub struct TableDefinition {
     /// Catalog numbers, from 1, of columns that were dropped: they are never reused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<u16>,
+    /// Storage parameters, or those of a view, as PostgreSQL keeps them: `fillfactor=70`. They have no effect
+    /// here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<String>,
 }
 
 /// Every row whose columns are not NULL references a row of the parent table.
@@ -465,6 +472,7 @@ impl TableDefinition {
             checks: Vec::new(),
             triggers: Vec::new(),
             dropped: Vec::new(),
+            parameters: Vec::new(),
         }
     }
 

@@ -15,12 +15,11 @@ use sqlparser::ast::{
 
 use super::checks::wanted_check;
 use super::command::{AlterAction, SchemaCommand};
-use super::storage_parameter::check_storage_parameter;
+use super::tables::parameter_value;
 use super::triggers::set_firing_action;
 use super::wanted::{NewColumn, WantedForeignKey};
 use crate::bind::types;
 use crate::emit::Compiler;
-use crate::statement::RoleName;
 use crate::statement::alteration_syntax::{
     IdentityChange, collation, constraint_change, constraint_position, identity_change,
 };
@@ -28,6 +27,7 @@ use crate::statement::deep_text::Written;
 use crate::statement::missing::missing_action;
 use crate::statement::names::fold;
 use crate::statement::query::loose_default;
+use crate::statement::{ParameterChange, RoleName};
 
 impl Compiler<'_> {
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<SchemaCommand> {
@@ -74,12 +74,13 @@ impl Compiler<'_> {
                 Ok(AlterAction::RenameConstraint { from: fold(old_name), to: fold(new_name) })
             }
             Do::SetOptionsParens { options } => {
-                for option in options {
-                    if let SqlOption::KeyValue { key, value } = option {
-                        check_storage_parameter(&fold(key), value.to_string().trim_matches('\''))?;
-                    }
-                }
-                Ok(AlterAction::Nothing)
+                let parameters = options.iter().filter_map(|option| match option {
+                    SqlOption::KeyValue { key, value } => Some((fold(key), parameter_value(value))),
+                    SqlOption::Ident(name) => Some((fold(name), "true".to_owned())),
+                    _ => None,
+                });
+                let changes = vec![ParameterChange::Set(parameters.collect())];
+                Ok(AlterAction::ChangeParameters { changes, is_of_view: false })
             }
             Do::OwnerTo { new_owner } => Ok(AlterAction::SetOwner(match new_owner {
                 ast::Owner::Ident(ident) => RoleName::Named(fold(ident)),
@@ -237,8 +238,8 @@ fn pass(action: &AlterAction) -> u8 {
         | AlterAction::SetIdentity { .. }
         | AlterAction::AlterConstraint { .. }
         | AlterAction::SetOwner(_)
+        | AlterAction::ChangeParameters { .. }
         | AlterAction::Refresh(_)
-        | AlterAction::Trigger(_)
-        | AlterAction::Nothing => 6,
+        | AlterAction::Trigger(_) => 6,
     }
 }

@@ -192,9 +192,11 @@ impl Viewpoint {
                 let name = QualifiedName::new(Some(name.schema.clone()), name.name.clone());
                 self.relation_object(&name).and_then(|object| self.changed_owner(&object, role))
             }
+            AlterAction::ChangeParameters { changes, is_of_view } => {
+                self.reparametrized(&table, changes, *is_of_view)
+            }
             AlterAction::Refresh(refresh) => self.refreshed(alteration, refresh),
             AlterAction::Trigger(action) => self.changed_triggers(&table, action, output),
-            AlterAction::Nothing => Ok(Vec::new()),
         };
         changes.map_err(Interrupt::Failed)
     }

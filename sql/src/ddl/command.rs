@@ -15,9 +15,9 @@ use crate::bind::types::Declared;
 use crate::emit::run_plan::Analysis;
 use crate::statement::deep_text::Written;
 use crate::statement::{
-    AccessCommand, AlterType, Commented, DatabaseCommand, DropIndex, DropSchema, DropSequence, DropType,
-    DropView, ExtensionCommand, Moved, OnCommit, QualifiedName, Refresh, RenameIndex, RoleName,
-    SchemaElement, SequenceOptions, TriggerAction, TriggerCommand,
+    AccessCommand, AlterType, ChangeParameters, Commented, DatabaseCommand, DropIndex, DropSchema,
+    DropSequence, DropType, DropView, ExtensionCommand, Moved, OnCommit, ParameterChange, QualifiedName,
+    Refresh, RenameIndex, RoleName, SchemaElement, SequenceOptions, TriggerAction, TriggerCommand,
 };
 
 /// A compiled statement that changes the catalog.
@@ -51,6 +51,8 @@ pub(crate) enum SchemaCommand {
     CreateIndex(WantedIndex),
     DropIndex(DropIndex),
     RenameIndex(RenameIndex),
+    /// Those of an index. Those of other relations are an action of ALTER TABLE.
+    ChangeParameters(ChangeParameters),
     /// The index, and whether CONCURRENTLY.
     Reindex(QualifiedName, bool),
     AlterTable {
@@ -246,11 +248,15 @@ pub(crate) enum AlterAction {
         to: String,
     },
     SetOwner(RoleName),
+    ChangeParameters {
+        /// One after the other.
+        changes: Vec<ParameterChange>,
+        /// ALTER VIEW.
+        is_of_view: bool,
+    },
     /// REFRESH MATERIALIZED VIEW.
     Refresh(Refresh),
     Trigger(TriggerAction),
-    /// Already the case, or without effect here.
-    Nothing,
     DropConstraint {
         name: String,
         /// Whether the constraint may be missing.

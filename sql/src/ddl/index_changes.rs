@@ -204,6 +204,7 @@ impl Viewpoint {
             deferral: Deferral::Never,
             is_primary: false,
             kind: wanted.kind,
+            parameters: wanted.parameters.clone(),
         })
     }
 
@@ -287,6 +288,7 @@ impl Viewpoint {
             deferral: unique.deferral,
             is_primary: unique.is_primary,
             kind: IndexKind::Ordered,
+            parameters: unique.parameters.clone(),
         })
     }
 
@@ -491,16 +493,26 @@ impl Viewpoint {
             if self.is_relation(&full) {
                 return unsupported(Missing::OtherKinds, "ALTER INDEX of something that is not an index is");
             }
-            if !rename.if_exists {
-                return Err(self.no_relation(&rename.index));
-            }
-            self.note(output, "00000", format!("relation \"{}\" does not exist, skipping", full.name));
-            return Ok(Vec::new());
+            return self.no_index_to_alter(&rename.index, rename.if_exists, output);
         };
         if self.is_relation(&TableName { name: rename.name.clone(), ..full }) {
             return Err(duplicate_relation(&rename.name));
         }
         Ok(vec![CatalogChange::RenameIndex { table: table.id(), index, name: rename.name.clone() }])
+    }
+
+    /// Reports that there is no such index to alter, as an error or as a notice.
+    pub(super) fn no_index_to_alter(
+        &self,
+        name: &QualifiedName,
+        if_exists: bool,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        if !if_exists {
+            return Err(self.no_relation(name));
+        }
+        self.note(output, "00000", format!("relation \"{}\" does not exist, skipping", name.name));
+        Ok(Vec::new())
     }
 
     /// REINDEX INDEX has nothing to do, because indexes in memory are always intact.

@@ -13,8 +13,8 @@ use sqlparser::ast::{
     self, ConstraintCharacteristics, DeferrableInitial, NullsDistinctOption, UniqueConstraint,
 };
 
-use super::command::{CatalogStatement, SchemaCommand};
-use super::storage_parameter::check_index_parameter;
+use super::command::{AlterAction, CatalogStatement, SchemaCommand};
+use super::storage_parameter::{Holder, new_parameters};
 use super::wanted::{WantedIndex, WantedIndexed, WantedKey, WantedUnique};
 use crate::bind::Place;
 use crate::bind::select_list::figure_name;
@@ -22,7 +22,10 @@ use crate::emit::{Compiler, impossible, unsupported};
 use crate::statement::deep_text::Written;
 use crate::statement::names::fold;
 use crate::statement::query::{parse_expression, words_position};
-use crate::statement::{CreateIndex, DropIndex, IndexKey, IndexedWritten, QualifiedName, RenameIndex};
+use crate::statement::{
+    ChangeParameters, CreateIndex, DropIndex, IndexKey, IndexedWritten, ParameterHolder, QualifiedName,
+    RenameIndex,
+};
 
 /// PostgreSQL's limit.
 const MOST_KEYS: usize = 32;
@@ -37,9 +40,7 @@ impl Compiler<'_> {
         if kind == IndexKind::Hash {
             refuse_hash(create)?;
         }
-        for (name, value) in &create.parameters {
-            check_index_parameter(name, value, kind)?;
-        }
+        let parameters = new_parameters(Holder::Index(kind), &create.parameters)?;
         let key = |key: &IndexKey| -> Result<WantedKey> {
             let is_descending = key.is_descending.unwrap_or(false);
             // By default NULLs sort as larger than all other values.
@@ -66,6 +67,7 @@ impl Compiler<'_> {
             if_not_exists: create.if_not_exists,
             is_concurrent: create.is_concurrent,
             predicate,
+            parameters,
         };
         Ok(CatalogStatement::new("CREATE INDEX", SchemaCommand::CreateIndex(index)))
     }
@@ -97,6 +99,27 @@ impl Compiler<'_> {
 
     pub(crate) fn rename_index(&self, rename: &RenameIndex) -> CatalogStatement {
         CatalogStatement::new("ALTER INDEX", SchemaCommand::RenameIndex(rename.clone()))
+    }
+
+    /// ALTER ... SET and RESET of parameters.
+    pub(crate) fn change_parameters(&self, change: &ChangeParameters) -> CatalogStatement {
+        let (tag, is_of_view) = match change.of {
+            ParameterHolder::Index => {
+                let command = SchemaCommand::ChangeParameters(change.clone());
+                return CatalogStatement::new("ALTER INDEX", command);
+            }
+            ParameterHolder::Table => ("ALTER TABLE", false),
+            ParameterHolder::View => ("ALTER VIEW", true),
+            ParameterHolder::MaterializedView => ("ALTER MATERIALIZED VIEW", false),
+        };
+        let action = AlterAction::ChangeParameters { changes: change.changes.clone(), is_of_view };
+        let command = SchemaCommand::AlterTable {
+            table: change.name.clone(),
+            if_exists: change.if_exists,
+            actions: vec![action],
+            is_materialized: change.of == ParameterHolder::MaterializedView,
+        };
+        CatalogStatement::new(tag, command)
     }
 
     pub(crate) fn reindex(&self, name: &QualifiedName, is_concurrent: bool) -> CatalogStatement {
@@ -161,6 +184,7 @@ impl Compiler<'_> {
             is_primary: false,
             position: words_position(self.binder.sql, &["unique"], 0),
             is_of_new_table: false,
+            parameters: Vec::new(),
         })
     }
 }

@@ -20,7 +20,6 @@ use sqlparser::ast;
 
 use super::alteration_steps::{AlterStep, Alteration};
 use super::command::{AlterAction, CatalogStatement, SchemaCommand};
-use super::storage_parameter::check_storage_parameter;
 use super::views::{parsed_query, refuse_action, view_of};
 use crate::answer::Output;
 use crate::bind::BindContext;
@@ -28,7 +27,7 @@ use crate::bind::derived::changes_rows;
 use crate::emit::run_plan::{Analysis, RunPlan};
 use crate::emit::{Compiler, Purpose, shifted, unsupported};
 use crate::statement::deep_text::with_stack_for;
-use crate::statement::{CreateTableAs, Materialized, QualifiedName, Refresh};
+use crate::statement::{CreateTableAs, QualifiedName, Refresh};
 use crate::viewpoint::Viewpoint;
 
 /// Compiles what computes the rows of a materialized view: all of them, or those that differ from the ones
@@ -59,15 +58,7 @@ pub(crate) fn compile_refill(
 }
 
 impl Compiler<'_> {
-    pub(super) fn create_materialized(
-        &mut self,
-        create: &CreateTableAs,
-        materialized: &Materialized,
-    ) -> Result<CatalogStatement> {
-        for (name, value) in &materialized.parameters {
-            // Long values have no table of their own.
-            check_storage_parameter(name.strip_prefix("toast.").unwrap_or(name), value)?;
-        }
+    pub(super) fn create_materialized(&mut self, create: &CreateTableAs) -> Result<CatalogStatement> {
         let (mut definition, _) = self.table_of_query(create)?;
         let (text, context) = (create.query.as_str(), self.binder.context);
         let query = with_stack_for(text, || {
@@ -136,8 +127,8 @@ fn refused_action(action: &AlterAction) -> Option<&'static str> {
         | AlterAction::RenameConstraint { .. }
         | AlterAction::AddIndex(_)
         | AlterAction::SetOwner(_)
-        | AlterAction::Refresh(_)
-        | AlterAction::Nothing => return None,
+        | AlterAction::ChangeParameters { .. }
+        | AlterAction::Refresh(_) => return None,
     })
 }
 

@@ -78,6 +78,7 @@ impl Viewpoint {
                 self.check_adds_beside(&rename.index)
             }
             SchemaCommand::Reindex(name, _) => self.check_index(name, false),
+            SchemaCommand::ChangeParameters(change) => self.check_index(&change.name, false),
             SchemaCommand::AlterTable { table, actions, .. } => {
                 self.check_relations([table], false)?;
                 if actions.iter().any(adds_index) {

@@ -5,7 +5,7 @@ use hyades_types::deferred_checks::{CheckKind, DeferrableCheck};
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::command::{AlterAction, SchemaCommand};
-use crate::statement::{QualifiedName, TriggerAction, TriggerCommand};
+use crate::statement::{ChangeParameters, QualifiedName, RenameIndex, TriggerAction, TriggerCommand};
 use crate::viewpoint::Viewpoint;
 
 impl Viewpoint {
@@ -34,10 +34,13 @@ impl Viewpoint {
             SchemaCommand::Drop { tables, .. } => {
                 tables.iter().try_for_each(|name| refuse(name, "DROP TABLE"))
             }
-            SchemaCommand::RenameIndex(rename) => match self.index_named(&self.meant(&rename.index)) {
-                Some(found) => self.refuse_pending_of(&found.table, "ALTER INDEX"),
-                None => Ok(()),
-            },
+            SchemaCommand::RenameIndex(RenameIndex { index: name, .. })
+            | SchemaCommand::ChangeParameters(ChangeParameters { name, .. }) => {
+                match self.index_named(&self.meant(name)) {
+                    Some(found) => self.refuse_pending_of(&found.table, "ALTER INDEX"),
+                    None => Ok(()),
+                }
+            }
             _ => Ok(()),
         }
     }

@@ -10,6 +10,7 @@ use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use super::command::{CatalogStatement, SchemaCommand};
+use super::storage_parameter::{Holder, new_parameters};
 use crate::answer::ResultColumn;
 use crate::bind::{BindContext, Place};
 use crate::emit::run_plan::{Analysis, RunPlan};
@@ -52,8 +53,8 @@ fn parsed_query(text: &str) -> Result<ast::Query> {
 
 impl Compiler<'_> {
     pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<CatalogStatement> {
-        if let Some(materialized) = &create.materialized {
-            return self.create_materialized(create, materialized);
+        if create.is_materialized {
+            return self.create_materialized(create);
         }
         let (definition, _) = self.table_of_query(create)?;
         let definition = Box::new(definition);
@@ -77,7 +78,8 @@ impl Compiler<'_> {
         });
         let compiled = compiled.map_err(|error| shifted(error, create.query_offset))?;
         let columns = self.columns_as(&create.columns, compiled.columns.unwrap_or_default())?;
-        let definition = TableDefinition::of_columns(name, columns);
+        let parameters = new_parameters(Holder::Table, &create.parameters)?;
+        let definition = TableDefinition { parameters, ..TableDefinition::of_columns(name, columns) };
         Ok((definition, compiled.run))
     }
 

@@ -31,7 +31,7 @@ impl Compiler<'_> {
     pub(crate) fn create_table_like(&mut self, create: &CreateTableLike) -> Result<CatalogStatement> {
         let mut text = String::new();
         let (mut copied, mut defaults) = (Vec::new(), Vec::new());
-        let mut copied_comments = Vec::new();
+        let (mut copied_comments, mut of_keys) = (Vec::new(), Vec::new());
         let mut done = 0;
         for LikeClause { start, end, table, position, parts } in &create.clauses {
             let found = self.named_table(table).map_err(|error| error.with_position(*position))?;
@@ -50,6 +50,9 @@ impl Compiler<'_> {
                 let indexes = definition.indexes.iter().filter(|index| !index.is_constraint);
                 copied.extend(indexes.map(|index| copied_index(&definition, index, parts.comments)));
             }
+            if parts.indexes {
+                of_keys.extend(parameters_of_keys(&definition));
+            }
             if parts.comments {
                 let (of_checks, of_keys) = (parts.constraints, parts.indexes);
                 copied_comments.push(CopiedComments { from: Arc::clone(&found), of_checks, of_keys });
@@ -57,7 +60,17 @@ impl Compiler<'_> {
         }
         text.push_str(&create.text[done..]);
         let mut written = with_stack_for(&text, || self.written(&text)).map_err(Error::without_position)?;
-        if let SchemaCommand::Create { definition, indexes, comments, .. } = &mut written.command {
+        if let SchemaCommand::Create { definition, indexes, comments, uniques, .. } = &mut written.command {
+            for (columns, parameters) in of_keys {
+                let names = definition.primary_key.as_ref().map(|key| names_of(definition, &key.columns));
+                if let Some(key) =
+                    definition.primary_key.as_mut().filter(|_| names.as_ref() == Some(&columns))
+                {
+                    key.parameters = parameters;
+                } else if let Some(unique) = uniques.iter_mut().find(|unique| unique.columns == columns) {
+                    unique.parameters = parameters;
+                }
+            }
             (*indexes, *comments) = (copied, copied_comments);
             for (name, default) in defaults {
                 // As it was originally written, which is what the catalog shows.
@@ -161,7 +174,21 @@ impl Compiler<'_> {
     }
 }
 
-/// The type's name, which refers to it whatever the search path is.
+/// The storage parameters of the indexes of a table's constraints, each with the columns of the constraint.
+fn parameters_of_keys(table: &TableDefinition) -> Vec<(Vec<String>, Vec<String>)> {
+    let key = table.primary_key.iter().map(|key| (names_of(table, &key.columns), key.parameters.clone()));
+    let uniques = table.indexes.iter().filter(|index| index.is_constraint).map(|index| {
+        let columns: Vec<u16> = index.key_columns().collect();
+        (names_of(table, &columns), index.parameters.clone())
+    });
+    key.chain(uniques).collect()
+}
+
+fn names_of(table: &TableDefinition, columns: &[u16]) -> Vec<String> {
+    columns.iter().map(|at| table.columns[usize::from(*at)].name.clone()).collect()
+}
+
+/// An index of a table that LIKE names, and what it is on by name.
 fn copied_index(table: &Arc<TableDefinition>, index: &IndexDefinition, has_comment: bool) -> CopiedIndex {
     let name = |column: &u16| table.columns[usize::from(*column)].name.clone();
     let key = |at: u16| {

@@ -18,7 +18,7 @@ use sqlparser::tokenizer::Location;
 
 use super::command::{CatalogStatement, SchemaCommand};
 use super::sequences::serial_type;
-use super::storage_parameter::check_storage_parameter;
+use super::storage_parameter::{Holder, new_parameters};
 use super::views::wrong_kind;
 use super::wanted::{WantedPrimaryKey, WantedUnique};
 use crate::answer::Output;
@@ -132,7 +132,8 @@ impl Compiler<'_> {
                 other => keys.push(self.table_constraint(other)?),
             }
         }
-        let index = self.table_options(create)?;
+        let index;
+        (index, definition.parameters) = self.table_options(create)?;
         uniques.splice(0..0, self.set_primary_key(&mut definition, keys, index)?);
         self.created_generations(create, &mut definition)?;
         self.created_checks(create, &mut definition)?;
@@ -408,23 +409,23 @@ impl Compiler<'_> {
         }
     }
 
-    /// WITH (...): the kind of the primary index. `fillfactor` and the like have no effect in memory.
-    fn table_options(&self, create: &ast::CreateTable) -> Result<IndexKind> {
+    /// WITH (...): the kind of the primary index, and what is kept.
+    fn table_options(&self, create: &ast::CreateTable) -> Result<(IndexKind, Vec<String>)> {
         let (CreateTableOptions::With(options) | CreateTableOptions::Plain(options)) = &create.table_options
         else {
-            return Ok(IndexKind::Ordered);
+            return Ok((IndexKind::Ordered, Vec::new()));
         };
-        let mut index = IndexKind::Ordered;
+        let (mut index, mut parameters) = (IndexKind::Ordered, Vec::new());
         for option in options {
             let (key, value) = match option {
-                SqlOption::KeyValue { key, value } => (fold(key), value.to_string()),
+                SqlOption::KeyValue { key, value } => (fold(key), parameter_value(value)),
                 SqlOption::Ident(ident) => (fold(ident), "true".to_owned()),
                 SqlOption::TableSpace(_) => continue,
                 other => return unsupported(Missing::OtherForms, &format!("table option {other} is")),
             };
             match key.as_str() {
                 "primary_index" => {
-                    index = match value.trim_matches(['\'', '"']).to_ascii_lowercase().as_str() {
+                    index = match value.to_ascii_lowercase().as_str() {
                         "hash" => IndexKind::Hash,
                         "ordered" | "btree" => IndexKind::Ordered,
                         other => {
@@ -436,10 +437,22 @@ impl Compiler<'_> {
                         }
                     };
                 }
-                _ => check_storage_parameter(&key, value.trim_matches('\''))?,
+                _ => parameters.push((key, value)),
             }
         }
-        Ok(index)
+        Ok((index, new_parameters(Holder::Table, &parameters)?))
+    }
+}
+
+/// The value of a parameter, as PostgreSQL keeps it.
+pub(super) fn parameter_value(value: &ast::Expr) -> String {
+    match value {
+        ast::Expr::Identifier(ident) => fold(ident),
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::SingleQuotedString(text) => text.clone(),
+            other => other.to_string(),
+        },
+        other => other.to_string(),
     }
 }
 
@@ -502,7 +515,8 @@ pub(crate) fn primary_key(
             format!("cannot use more than {MOST_KEY_COLUMNS} columns in an index"),
         ));
     }
-    Ok(PrimaryKey { name: name.unwrap_or_default(), columns: numbers, index })
+    let (name, parameters) = (name.unwrap_or_default(), Vec::new());
+    Ok(PrimaryKey { name, columns: numbers, index, parameters })
 }
 
 /// The text of a DEFAULT for an existing column. `None` for NULL.

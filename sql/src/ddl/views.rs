@@ -15,6 +15,7 @@ use hyades_types::refusal::{Missing, refusal};
 use sqlparser::ast;
 
 use super::command::{CatalogStatement, SchemaCommand};
+use super::storage_parameter::{Holder, new_parameters};
 use super::table_as::named_results;
 use crate::answer::{Output, ResultColumn};
 use crate::bind::deparse::Uses;
@@ -94,7 +95,7 @@ pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) ->
 
 impl Compiler<'_> {
     pub(crate) fn create_view(&mut self, create: &CreateView) -> Result<CatalogStatement> {
-        check_options(&create.options)?;
+        let parameters = new_parameters(Holder::View, &create.options)?;
         let name = self.created_relation(&create.name, None, create.is_temporary)?;
         let text = match create.is_recursive {
             false => create.query.clone(),
@@ -119,8 +120,11 @@ impl Compiler<'_> {
             false => shifted(error, create.query_offset),
             true => error,
         })?;
-        let definition =
-            TableDefinition { view: Some(Box::new(view)), ..TableDefinition::of_columns(name, columns) };
+        let definition = TableDefinition {
+            view: Some(Box::new(view)),
+            parameters,
+            ..TableDefinition::of_columns(name, columns)
+        };
         let command = SchemaCommand::CreateView {
             definition: Box::new(definition),
             or_replace: create.or_replace,
@@ -141,29 +145,6 @@ fn recursive_query(create: &CreateView) -> String {
     let columns: Vec<String> = create.columns.iter().map(|column| quoted(column)).collect();
     let (name, columns) = (quoted(&create.name.name), columns.join(", "));
     format!("WITH RECURSIVE {name} ({columns}) AS ({}) SELECT {columns} FROM {name}", create.query)
-}
-
-fn check_options(options: &[(String, String)]) -> Result<()> {
-    for (name, value) in options {
-        match name.as_str() {
-            "security_barrier" | "security_invoker" => {
-                let folded = value.to_ascii_lowercase();
-                if !matches!(folded.as_str(), "true" | "false" | "on" | "off" | "1" | "0") {
-                    let message = format!("invalid value for boolean option \"{name}\": {value}");
-                    return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
-                }
-                if name == "security_invoker" && matches!(folded.as_str(), "true" | "on" | "1") {
-                    return unsupported(Missing::SecurityInvoker, "security_invoker is");
-                }
-            }
-            "check_option" => return unsupported(Missing::CheckOption, "WITH CHECK OPTION is"),
-            _ => {
-                let message = format!("unrecognized parameter \"{name}\"");
-                return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
-            }
-        }
-    }
-    Ok(())
 }
 
 fn named_columns(names: &[String], columns: Vec<ResultColumn>) -> Result<Vec<ColumnDefinition>> {

@@ -59,6 +59,8 @@ pub(crate) struct WantedIndex {
     pub(crate) is_concurrent: bool,
     /// WHERE.
     pub(crate) predicate: Option<Written>,
+    /// Storage parameters, as they are kept.
+    pub(crate) parameters: Vec<String>,
 }
 
 impl WantedIndex {
@@ -97,6 +99,7 @@ impl WantedIndex {
             if_not_exists: false,
             is_concurrent: false,
             predicate: predicate.transpose()?.map(Written::new),
+            parameters: index.parameters.clone(),
         })
     }
 
@@ -192,6 +195,8 @@ pub(crate) struct WantedUnique {
     /// Its position in the statement.
     pub(crate) position: Option<u32>,
     pub(crate) is_of_new_table: bool,
+    /// Storage parameters of the index, as they are kept.
+    pub(crate) parameters: Vec<String>,
 }
 
 impl WantedUnique {
@@ -205,6 +210,7 @@ impl WantedUnique {
             is_primary: true,
             position: None,
             is_of_new_table: false,
+            parameters: Vec::new(),
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     let included =
         if tokens.accept("include") { in_parentheses(&mut tokens, Tokens::identifier)? } else { Vec::new() };
     let nulls_are_equal = nulls_are_equal(&mut tokens)?;
-    let parameters = if tokens.accept("with") { in_parentheses(&mut tokens, parameter)? } else { Vec::new() };
+    let parameters = if tokens.accept("with") { tokens.parameters()? } else { Vec::new() };
     if tokens.accept("tablespace") {
         return tokens.unsupported_before(Missing::Tablespaces, "tablespaces are");
     }
@@ -189,11 +189,4 @@ fn nulls_are_equal(tokens: &mut Tokens<'_>) -> Result<bool> {
     let are_equal = tokens.accept("not");
     tokens.expect("distinct")?;
     Ok(are_equal)
-}
-
-/// A storage parameter and its value.
-fn parameter(tokens: &mut Tokens<'_>) -> Result<(String, String)> {
-    let name = tokens.label()?;
-    let value = if tokens.accept_symbol("=") { tokens.next().text.to_owned() } else { "true".to_owned() };
-    Ok((name, value))
 }

@@ -5,7 +5,7 @@
 
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::parsed::{CreateTableAs, DropView, Materialized, OnCommit, Refresh, Statement};
+use super::parsed::{CreateTableAs, DropView, OnCommit, Refresh, Statement};
 use super::query;
 use super::table_as_syntax::{column_names, without_data_clause};
 use super::tokens::Tokens;
@@ -58,7 +58,8 @@ pub(super) fn create(sql: &str) -> Result<Option<Statement>> {
         is_into: false,
         is_temporary: false,
         on_commit: OnCommit::PreserveRows,
-        materialized: Some(Materialized { parameters }),
+        parameters,
+        is_materialized: true,
     }))))
 }
 

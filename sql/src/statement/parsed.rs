@@ -143,6 +143,7 @@ pub(crate) enum Statement {
     CreateIndex(Box<CreateIndex>),
     DropIndex(DropIndex),
     RenameIndex(RenameIndex),
+    ChangeParameters(ChangeParameters),
     /// The index, and whether CONCURRENTLY.
     ReindexIndex(QualifiedName, bool),
     Call,
@@ -302,15 +303,10 @@ pub(crate) struct CreateTableAs {
     pub(crate) is_into: bool,
     pub(crate) is_temporary: bool,
     pub(crate) on_commit: OnCommit,
-    /// Set for CREATE MATERIALIZED VIEW.
-    pub(crate) materialized: Option<Materialized>,
-}
-
-/// What only CREATE MATERIALIZED VIEW says.
-#[derive(Clone, Debug)]
-pub(crate) struct Materialized {
     /// WITH.
     pub(crate) parameters: Vec<(String, String)>,
+    /// CREATE MATERIALIZED VIEW.
+    pub(crate) is_materialized: bool,
 }
 
 /// REFRESH MATERIALIZED VIEW.
@@ -688,6 +684,32 @@ pub(crate) struct RenameIndex {
     pub(crate) index: QualifiedName,
     pub(crate) if_exists: bool,
     pub(crate) name: String,
+}
+
+/// What a relation's parameters are changed to.
+#[derive(Clone, Debug)]
+pub(crate) enum ParameterChange {
+    Set(Vec<(String, String)>),
+    Reset(Vec<String>),
+}
+
+/// `ALTER ... SET (...)` and `RESET (...)` of a relation.
+#[derive(Clone, Debug)]
+pub(crate) struct ChangeParameters {
+    pub(crate) of: ParameterHolder,
+    pub(crate) name: QualifiedName,
+    pub(crate) if_exists: bool,
+    /// One after the other.
+    pub(crate) changes: Vec<ParameterChange>,
+}
+
+/// The word after ALTER.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ParameterHolder {
+    Table,
+    View,
+    MaterializedView,
+    Index,
 }
 
 /// `CREATE TABLE` with LIKE.

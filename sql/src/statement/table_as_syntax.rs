@@ -27,8 +27,10 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     }
     let Ok(name) = tokens.qualified_name() else { return Ok(None) };
     let Some(columns) = column_names(&mut tokens) else { return Ok(None) };
+    let mut parameters = Vec::new();
     if tokens.peek().is_word("with") && tokens.tokens.iter().any(|token| token.is_word("as")) {
-        return tokens.unsupported(Missing::Needless, "storage parameters of CREATE TABLE AS are");
+        tokens.next();
+        parameters = tokens.parameters()?;
     }
     let Some(on_commit) = on_commit(&mut tokens) else { return Ok(None) };
     if !tokens.accept("as") {
@@ -49,7 +51,8 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
         is_into: false,
         is_temporary,
         on_commit,
-        materialized: None,
+        parameters,
+        is_materialized: false,
     }))))
 }
 
@@ -135,7 +138,8 @@ pub(super) fn into(sql: &str) -> Result<Statement> {
         is_into: true,
         is_temporary,
         on_commit: OnCommit::PreserveRows,
-        materialized: None,
+        parameters: Vec::new(),
+        is_materialized: false,
     })))
 }
 

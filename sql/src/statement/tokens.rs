@@ -169,14 +169,24 @@ impl<'a> Tokens<'a> {
             if self.accept_symbol(".") {
                 name = format!("{name}.{}", self.label()?);
             }
-            let value = if self.accept_symbol("=") { self.next().text.to_owned() } else { "true".to_owned() };
-            parameters.push((name, value.trim_matches('\'').to_owned()));
+            let value = if self.accept_symbol("=") { self.parameter_value()? } else { "true".to_owned() };
+            parameters.push((name, value));
             if !self.accept_symbol(",") {
                 break;
             }
         }
         self.expect_symbol(")")?;
         Ok(parameters)
+    }
+
+    fn parameter_value(&mut self) -> Result<String> {
+        let is_negative = self.accept_symbol("-");
+        match self.peek().kind {
+            TokenKind::Number => Ok(format!("{}{}", if is_negative { "-" } else { "" }, self.next().text)),
+            _ if is_negative => self.error(),
+            TokenKind::String => self.string(),
+            _ => self.label(),
+        }
     }
 
     /// A name in parts, with points between them.

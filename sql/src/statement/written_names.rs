@@ -76,6 +76,7 @@ impl Statement {
             Statement::Trigger(command) => of_trigger(command),
             Statement::DropIndex(drop) => relations(&drop.names),
             Statement::RenameIndex(rename) => vec![relation(&rename.index)],
+            Statement::ChangeParameters(change) => vec![relation(&change.name)],
             Statement::ReindexIndex(name, _) => vec![relation(name)],
             _ => Vec::new(),
         }

@@ -46,6 +46,8 @@ pub(super) struct Index {
     pub(super) is_constraint: bool,
     /// Whether that constraint can be deferred.
     pub(super) deferral: Deferral,
+    /// Storage parameters.
+    pub(super) parameters: Vec<String>,
 }
 
 impl Index {
@@ -69,6 +71,7 @@ pub(super) fn indexes_of(table: u32, definition: &TableDefinition) -> Vec<Index>
         predicate: None,
         is_constraint: true,
         deferral: Deferral::Never,
+        parameters: key.parameters.clone(),
     });
     let others = definition.indexes.iter().map(|index| Index {
         oid: index.id.0,
@@ -82,6 +85,7 @@ pub(super) fn indexes_of(table: u32, definition: &TableDefinition) -> Vec<Index>
         predicate: index.predicate.clone(),
         is_constraint: index.is_constraint,
         deferral: index.deferral,
+        parameters: index.parameters.clone(),
     });
     primary.chain(others).collect()
 }

@@ -14,7 +14,7 @@ use super::class::{Class, ClassKind};
 use super::object_id::{self, Part};
 use super::operator_classes::operator_class;
 use super::relation::SEQUENCE_COLUMNS;
-use super::row::{self, NamedRow, column_numbers, int2, int4, int8, oid, text, truth};
+use super::row::{self, NamedRow, column_numbers, int2, int4, int8, oid, text, texts, truth};
 use super::snapshot::System;
 use super::{cluster, data_types};
 
@@ -137,7 +137,20 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         ("relispopulated", truth(is_populated)),
         ("relreplident", text(identity)),
         ("relacl", list(system, class)),
+        ("reloptions", parameters(system, class)),
     ]
+}
+
+/// `pg_class.reloptions`
+fn parameters(system: &System, class: &Class) -> Value {
+    let kept = match &class.kind {
+        ClassKind::Table(at) | ClassKind::Materialized(at) | ClassKind::View(at) => {
+            &system.definitions[*at].parameters
+        }
+        ClassKind::Index(_, index) => &index.parameters,
+        ClassKind::Sequence | ClassKind::System(_) => return Value::Null,
+    };
+    if kept.is_empty() { Value::Null } else { texts(kept) }
 }
 
 /// The object that holds a relation's owner and rights. For an index this is its table.

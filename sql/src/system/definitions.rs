@@ -13,6 +13,7 @@ use super::constraints::{Constraint, action_words};
 use super::data_types;
 use super::names::quoted;
 use super::snapshot::System;
+use crate::statement::kept_names::quoted_literal;
 
 /// Names of columns, separated by commas.
 fn column_list(table: &TableDefinition, columns: &[u16]) -> String {
@@ -196,6 +197,9 @@ impl System {
         }
         if index.nulls_are_equal {
             shown.push_str(" NULLS NOT DISTINCT");
+        }
+        if !index.parameters.is_empty() {
+            shown.push_str(&format!(" WITH ({})", shown_parameters(&index.parameters)));
         }
         if let Some(predicate) = &index.predicate {
             let condition = self.condition_text(&predicate.shown, &predicate.pretty, !with_schema);
@@ -397,4 +401,18 @@ pub(super) fn routine(system: &System, definition: &RoutineDefinition) -> String
         quoted(&definition.language),
         definition.body,
     )
+}
+
+/// Parameters as they are written in a statement.
+fn shown_parameters(parameters: &[String]) -> String {
+    let shown = parameters.iter().map(|parameter| {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let name = quoted(name);
+        if quoted(value) == value {
+            format!("{name}={value}")
+        } else {
+            format!("{name}={}", quoted_literal(value))
+        }
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }

@@ -62,3 +62,24 @@ fn arrays_in_rows_keys_and_calls() {
         &["select * from t order by k", "select k from t where m = '{{a,changed},{c,null}}'"],
     );
 }
+
+#[test]
+fn parameters_of_relations() {
+    survives(
+        &[
+            "create table t (a int primary key, b int) with (fillfactor = 70)",
+            "create index i on t (b) with (fillfactor = 60)",
+            "create view v with (security_barrier) as select a from t",
+            "create materialized view m with (fillfactor = 50) as select a from t",
+            "alter table t set (autovacuum_enabled = off)",
+            "alter index t_pkey set (fillfactor = 80)",
+            "alter view v set (security_barrier = false)",
+            "alter materialized view m reset (fillfactor)",
+            "alter materialized view m set (autovacuum_enabled = on)",
+        ],
+        &[
+            "select relname, reloptions from pg_class where reloptions is not null order by 1",
+            "select pg_get_indexdef('i'::regclass), pg_get_indexdef('t_pkey'::regclass)",
+        ],
+    );
+}

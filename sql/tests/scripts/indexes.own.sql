@@ -54,7 +54,6 @@ create index on t (b bpchar_ops);
 create index on t (b varchar_pattern_ops);
 create index on t using gin (b);
 create index on t (a) tablespace x;
-alter index t_a set (fillfactor = 70);
 -- Keys of several rows that a foreign key references.
 create table p (id int primary key, code int unique, other int unique);
 create table c (id int primary key, code int references p (code));

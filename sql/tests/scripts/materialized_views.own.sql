@@ -10,7 +10,6 @@ select * from m;
 explain create materialized view n as select count(*) from t;
 explain (costs off, summary off) create materialized view n as select a from t where a > 1;
 select * from n;
-alter materialized view m reset (fillfactor);
 alter view m rename column a to b;
 create view v as select * from m;
 alter view v rename column a to b;

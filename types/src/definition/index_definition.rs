@@ -43,6 +43,9 @@ pub struct IndexDefinition {
     /// As in USING. Either kind is kept in order. An index that was declared as a hash serves only equality.
     #[serde(default)]
     pub kind: IndexKind,
+    /// Storage parameters, see [`TableDefinition`](super::TableDefinition).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<String>,
 }
 
 /// A column of an index, and how it is ordered there.

@@ -36,6 +36,7 @@ pub(crate) fn indexed(kind: IndexKind, key: &[u16]) -> TableDefinition {
         deferral: Deferral::Never,
         is_primary: false,
         kind: IndexKind::Ordered,
+        parameters: Vec::new(),
     };
     let indexes =
         vec![index(11, &[(1, false)]), index(12, &[(0, true), (1, true)]), index(13, &[(0, false)])];

@@ -12,7 +12,7 @@ use crate::storage::table::Table;
 use crate::storage::table::tests::{definition, install, numbers};
 
 fn primary_key(columns: &[u16], index: IndexKind) -> PrimaryKey {
-    PrimaryKey { name: "t_pkey".into(), columns: columns.to_vec(), index }
+    PrimaryKey { name: "t_pkey".into(), columns: columns.to_vec(), index, parameters: Vec::new() }
 }
 
 fn input(error: Error) -> InputError {

@@ -22,6 +22,7 @@ pub(crate) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {
             name: "t_pkey".into(),
             columns: key.to_vec(),
             index,
+            parameters: Vec::new(),
         }),
         indexes: Vec::new(),
         foreign_keys: Vec::new(),
@@ -31,6 +32,7 @@ pub(crate) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),
+        parameters: Vec::new(),
     }
 }
 

@@ -39,6 +39,7 @@ pub(super) fn index(id: u32, is_unique: bool) -> IndexDefinition {
         deferral: Deferral::Never,
         is_primary: false,
         kind: IndexKind::Ordered,
+        parameters: Vec::new(),
     }
 }
 
@@ -52,7 +53,12 @@ pub(super) fn create(shared: &World, indexes: Vec<IndexDefinition>) -> Arc<Table
         ..ColumnDefinition::new(name, SqlType::BigInt)
     };
     let name = TableName { schema: "public".to_owned(), name: "t".to_owned() };
-    let primary_key = PrimaryKey { name: "t_pkey".to_owned(), columns: vec![0], index: IndexKind::Ordered };
+    let primary_key = PrimaryKey {
+        name: "t_pkey".to_owned(),
+        columns: vec![0],
+        index: IndexKind::Ordered,
+        parameters: Vec::new(),
+    };
     let definition = TableDefinition {
         name: name.clone(),
         columns: vec![column("key", false), column("a", true)],
@@ -65,6 +71,7 @@ pub(super) fn create(shared: &World, indexes: Vec<IndexDefinition>) -> Arc<Table
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),
+        parameters: Vec::new(),
     };
     let mut transaction = shared.transaction();
     transaction.begin();

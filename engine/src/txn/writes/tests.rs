@@ -78,7 +78,12 @@ fn create_table(shared: &World, name: &str, index: IndexKind) -> Arc<Table> {
     let definition = TableDefinition {
         name: TableName { schema: "public".to_owned(), name: name.to_owned() },
         columns: vec![column],
-        primary_key: Some(PrimaryKey { name: format!("{name}_pkey"), columns: vec![0], index }),
+        primary_key: Some(PrimaryKey {
+            name: format!("{name}_pkey"),
+            columns: vec![0],
+            index,
+            parameters: Vec::new(),
+        }),
         indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
@@ -87,6 +92,7 @@ fn create_table(shared: &World, name: &str, index: IndexKind) -> Arc<Table> {
         checks: Vec::new(),
         triggers: Vec::new(),
         dropped: Vec::new(),
+        parameters: Vec::new(),
     };
     let mut transaction = shared.transaction();
     transaction.begin();
