@@ -10,7 +10,8 @@
 //! This file prints a query and its clauses.
 //!
 //! Files:
-//! * `from_items`: FROM; `shown_windows`: OVER and WINDOW;
+//! * `from_items`: FROM; `item_columns`: the names of its columns, and `change`: what may
+//!   happen to them; `shown_windows`: OVER and WINDOW;
 //! * `expressions`; `calls`: functions and constructs like them.
 //!
 //! Invariant: what is printed, parsed and printed again is the same text. The code that stores a definition
@@ -20,8 +21,10 @@
 //! with or without its `PRETTYFLAG_PAREN`.
 
 mod calls;
+pub(crate) mod change;
 pub(crate) mod expressions;
 mod from_items;
+mod item_columns;
 mod shown_windows;
 
 use std::collections::BTreeSet;
@@ -40,7 +43,9 @@ use super::{Binder, Place};
 use crate::statement::locking;
 use crate::statement::names::{fold, parts};
 use crate::statement::query_end;
+use change::Change;
 use expressions::Shape;
+use item_columns::{ItemColumns, Walk};
 
 /// A name in quotes if it is a word that needs them.
 fn quoted(name: &str) -> String {
@@ -60,18 +65,12 @@ pub(crate) struct Uses {
     pub(crate) routines: Vec<(TableName, Vec<SqlType>)>,
 }
 
-/// Something that gets another name.
-pub(crate) enum Renaming<'a> {
-    /// A table or view.
-    Relation(TableId, &'a str),
-    /// The column of this number of a table.
-    Column((TableId, u16), &'a str),
-}
-
-/// The relations of a query, and the names that they are printed under.
+/// The relations of a query, and the names that they and their columns are printed under.
 struct Level {
     scope: Scope,
     names: Vec<String>,
+    /// Empty where FROM is not printed.
+    items: Vec<ItemColumns>,
 }
 
 /// An item of a select list.
@@ -95,24 +94,25 @@ pub(crate) struct Deparser<'b, 'a> {
     /// The levels, innermost last.
     levels: Vec<Level>,
     uses: Uses,
-    /// What is printed under a name that it does not have yet.
-    renaming: Option<&'b Renaming<'b>>,
+    /// What is printed as it will be after this.
+    change: Option<&'b Change<'b>>,
     /// The new name cannot be printed everywhere.
     is_ambiguous: bool,
 }
 
 impl Binder<'_> {
-    /// The same query once something is renamed. `None` if other words of it would have to change as well.
-    pub(crate) fn renamed_query(
+    /// The same query once something that it names has changed. `None` if other words of it would have to
+    /// change as well.
+    pub(crate) fn changed_query(
         &mut self,
         query: &Query,
         names: &[String],
         is_pretty: bool,
-        renaming: &Renaming<'_>,
+        change: &Change<'_>,
     ) -> Result<Option<String>> {
         let mut deparser = Deparser::new(self, is_pretty, true);
         deparser.result_names = Some(names.to_vec());
-        deparser.renaming = Some(renaming);
+        deparser.change = Some(change);
         let text = deparser.query(query, 0, true)?;
         Ok((!deparser.is_ambiguous).then_some(text))
     }
@@ -178,7 +178,7 @@ impl Binder<'_> {
 impl<'b, 'a> Deparser<'b, 'a> {
     fn new(binder: &'b mut Binder<'a>, is_pretty: bool, has_prefixes: bool) -> Deparser<'b, 'a> {
         let (levels, uses) = (Vec::new(), Uses::default());
-        let (result_names, renaming) = (None, None);
+        let (result_names, change) = (None, None);
         Deparser {
             binder,
             is_pretty,
@@ -187,7 +187,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
             result_names,
             levels,
             uses,
-            renaming,
+            change,
             is_ambiguous: false,
         }
     }
@@ -221,12 +221,26 @@ impl<'b, 'a> Deparser<'b, 'a> {
             let name = own.or_else(|| numbers.find(|name| !is_taken(name)));
             names.push(name.unwrap_or_default());
         }
-        self.levels.push(Level { scope, names });
+        self.levels.push(Level { scope, names, items: Vec::new() });
+    }
+
+    /// Finds the names that the columns of this FROM, whose level is the innermost, are printed under.
+    fn name_columns(&mut self, from: &[ast::TableWithJoins]) {
+        let Some(level) = self.levels.last_mut() else { return };
+        let binder = &*self.binder;
+        let is_common = |name: &str| binder.common_tables.iter().any(|common| common.name == *name);
+        let table_of = |name: &ast::ObjectName| match parts(name).ok()?.as_slice() {
+            [single] if is_common(&fold(single)) => None,
+            _ => binder.table(name).ok(),
+        };
+        let Walk { items, compared, .. } = Walk::over(from, &level.scope, self.change, &table_of);
+        level.items = items;
+        self.uses.columns.extend(compared);
     }
 
     /// The new name of a relation that is printed under its own name.
     fn new_name_of(&self, relation: &Relation) -> Option<&'b str> {
-        let Some(Renaming::Relation(id, to)) = self.renaming else { return None };
+        let Some(Change::Relation(id, to)) = self.change else { return None };
         let (RelationKind::Table { table, .. } | RelationKind::View(_, table)) = &relation.kind else {
             return None;
         };
@@ -264,6 +278,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
                 self.binder.scope = Scope::default();
                 self.binder.from(&select.from)?;
                 self.push_level(self.binder.scope.clone());
+                self.name_columns(&select.from);
                 self.with(query, &mut out)?;
                 self.within_windows(&select.named_window, |deparser| {
                     let targets = deparser.select(select, &mut out, (names, has_names))?;
@@ -666,7 +681,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
         for clause in &query.locks {
             let clause = locking::unpack(clause);
             let Some(level) = self.levels.last() else { return Ok(()) };
-            let names_relation = matches!(self.renaming, Some(Renaming::Relation(..)));
+            let names_relation = matches!(self.change, Some(Change::Relation(..)));
             self.is_ambiguous |= names_relation && !clause.tables.is_empty();
             let tables: Vec<String> = match clause.tables.is_empty() {
                 false => clause.tables.clone(),
@@ -699,17 +714,18 @@ impl<'b, 'a> Deparser<'b, 'a> {
         };
         let Some((relation, column)) = found else { return quoted(scope.column_name(column)) };
         let shown = &scope.relations[relation];
-        let mut name = quoted(&shown.columns[column].0);
-        if let RelationKind::Table { table, .. } = &shown.kind {
-            let used = (table.id(), u16::try_from(column).unwrap_or(u16::MAX));
-            self.uses.columns.insert(used);
-            if let Some(Renaming::Column(renamed, to)) = self.renaming
-                && *renamed == used
-                && table.definition().columns[column].name == shown.columns[column].0
-            {
-                name = quoted(to);
+        let name = match self.levels[level].items.get(relation) {
+            Some(item) if column < item.names.len() => {
+                self.uses.columns.extend(&item.shown[column]);
+                quoted(&item.names[column])
             }
-        }
+            _ => {
+                if let RelationKind::Table { table, .. } = &shown.kind {
+                    self.uses.columns.insert((table.id(), u16::try_from(column).unwrap_or(u16::MAX)));
+                }
+                quoted(&shown.columns[column].0)
+            }
+        };
         match self.has_prefixes {
             true => format!("{}.{name}", quoted(&self.levels[level].names[relation])),
             false => name,

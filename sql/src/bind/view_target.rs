@@ -15,11 +15,11 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::Missing;
 use sqlparser::ast::{self, GroupByExpr, Query, Select, SelectItem, SetExpr, TableFactor};
 
+use super::Binder;
 use super::aggregate::is_aggregate_name;
 use super::scope::{Relation, RelationKind, Visibility};
 use super::tree::{JoinMember, Source};
 use super::view::{query_of_view, row_columns};
-use super::Binder;
 use crate::statement::deep_text;
 use crate::statement::names::{fold, parts};
 

@@ -30,9 +30,10 @@ use super::command::AlterAction;
 use super::dependents::Object;
 use super::drawing_defaults::DrawingDefault;
 use super::filling::Filling;
-use super::view_changes::replaced_view;
-use super::wanted::{NewColumn, WantedIndex};
+use super::view_changes::{changed_view, replaced_view};
+use super::wanted::{NewColumn, WantedIndex, WantedSequence};
 use crate::answer::Output;
+use crate::bind::deparse::change::Change;
 use crate::bind::row_expression::row_type;
 use crate::bind::types::Declared;
 use crate::emit::unsupported;
@@ -169,16 +170,11 @@ impl Viewpoint {
                 self.bound_generation(&row_type(&definition), usize::from(at), &generation.expression)?;
             definition.columns[usize::from(at)].generation = Some(read);
         }
-        let wanted: Vec<_> = new
-            .sequence
-            .clone()
-            .into_iter()
-            .map(|mut wanted| {
-                wanted.column = at;
-                wanted
-            })
-            .collect();
+        let wanted: Vec<_> =
+            new.sequence.clone().into_iter().map(|wanted| WantedSequence { column: at, ..wanted }).collect();
         let mut changes = self.created_for_columns(table.id(), &mut definition, &wanted)?;
+        let added = Change::Added(table.id(), std::slice::from_ref(&column.name));
+        let views = self.changes_of_views(table.id(), &added)?;
         let constant = match (&column.default, wanted.is_empty()) {
             // Its constraints are looked at row by row.
             _ if column.domain.is_some() => None,
@@ -193,12 +189,13 @@ impl Viewpoint {
         if let Some(constant) = constant {
             columns.insert(usize::from(at), constant);
             changes.push(rewritten(&table, definition, columns));
-            return Ok(changes);
+            return Ok(changes.into_iter().chain(views).collect());
         }
         columns.insert(usize::from(at), ColumnSource::Null);
         // NOT NULL is set once the values are there.
         definition.columns[usize::from(at)].is_nullable = true;
         changes.push(rewritten(&table, definition, columns));
+        changes.extend(views);
         if !column.is_nullable {
             alteration.steps.push_front(AlterStep::SetNotNull(at));
         }
@@ -262,6 +259,8 @@ impl Viewpoint {
         let mut changes = self.without_sequences_of(&table, gone);
         changes.push(without_indexed(&table, gone));
         for (other, view) in others {
+            let change = Change::Dropped((table.id(), gone));
+            let view = self.with_context(|context| changed_view(&other, &view, context, &change))?;
             changes.push(replaced_view(&other, view.without_column(table.id(), gone)));
         }
         for child in children.into_iter().filter(|child| child.id() != table.id()) {

@@ -26,9 +26,9 @@ use hyades_types::value::SqlType;
 use super::command::{CatalogStatement, SchemaCommand};
 use super::schemas::no_schema;
 use super::stored_texts::{Reads, rewrite};
-use super::view_changes::{redefined, renamed_view};
+use super::view_changes::{changed_view, redefined};
 use crate::answer::Output;
-use crate::bind::deparse::Renaming;
+use crate::bind::deparse::change::Change;
 use crate::emit::{Compiler, unsupported};
 use crate::statement::kept_names::{NameOf, full_name, respelled_expression, respelled_query};
 use crate::statement::{AccessCommand, Move, Moved, MovedTo, Owned, QualifiedName, RoleName};
@@ -438,8 +438,8 @@ impl Viewpoint {
             })?;
             let other_view = match (definition.source(), moving.renaming()) {
                 (Some(view), Some((id, to))) if view.uses_table(id) => {
-                    let renaming = Renaming::Relation(id, to);
-                    Some(self.with_context(|context| renamed_view(&table, view, context, &renaming))?)
+                    let change = Change::Relation(id, to);
+                    Some(self.with_context(|context| changed_view(&table, view, context, &change))?)
                 }
                 (view, _) => view.map(|view| respelled_view(view, moving)).transpose()?.flatten(),
             };

@@ -13,10 +13,10 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, visit_expressions_mut};
 
 use super::alteration::{altered, duplicate_constraint};
-use super::view_changes::{renamed_view, replaced_view, with_result_names};
+use super::view_changes::with_result_names;
 use super::wanted::WantedCheck;
 use crate::answer::Output;
-use crate::bind::deparse::Renaming;
+use crate::bind::deparse::change::Change;
 use crate::bind::row_expression::row_type;
 use crate::statement::deep_text::Written;
 use crate::statement::names::fold;
@@ -136,13 +136,8 @@ impl Viewpoint {
             definition.source_mut().into_iter().for_each(|own| own.clone_from(&query));
         }
         let mut changes = vec![altered(table, definition)];
-        let renaming = Renaming::Column((table.id(), number), to);
-        for (other, view) in self.views_over(table.id()) {
-            if view.uses_column(table.id(), number) {
-                let view = self.with_context(|context| renamed_view(&other, &view, context, &renaming))?;
-                changes.push(replaced_view(&other, view));
-            }
-        }
+        let change = Change::Column((table.id(), number), to);
+        changes.extend(self.changes_of_views(table.id(), &change)?);
         Ok(changes)
     }
 

@@ -9,7 +9,7 @@ use hyades_types::refusal::{Missing, refused};
 
 use super::alteration::altered;
 use super::views::parsed_query;
-use crate::bind::deparse::Renaming;
+use crate::bind::deparse::change::Change;
 use crate::bind::{BindContext, Binder};
 use crate::viewpoint::Viewpoint;
 
@@ -30,27 +30,27 @@ pub(super) fn replaced_view(table: &Table, view: ViewDefinition) -> CatalogChang
     redefined(table, definition)
 }
 
-/// The definition of a view once something in its query is renamed.
-pub(super) fn renamed_view(
+/// The definition of a view once something that its query names has changed.
+pub(super) fn changed_view(
     table: &Table,
     view: &ViewDefinition,
     context: BindContext<'_>,
-    renaming: &Renaming<'_>,
+    change: &Change<'_>,
 ) -> Result<ViewDefinition> {
     let definition = table.definition();
     let columns = definition.visible_columns();
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
-    let renamed = |is_pretty: bool| {
+    let changed = |is_pretty: bool| {
         let query = parsed_query(&view.query)?;
         let mut binder = Binder::new(&view.query, context, &[], 0)?;
-        let text = binder.of_kept(|binder| binder.renamed_query(&query, &names, is_pretty, renaming))?;
+        let text = binder.of_kept(|binder| binder.changed_query(&query, &names, is_pretty, change))?;
         text.ok_or_else(|| {
             let name = &definition.name.name;
-            let what = format!("renaming what {} \"{name}\" names in a join or a list is", definition.word());
+            let what = format!("renaming what {} \"{name}\" locks is", definition.word());
             refused(Missing::Dependents, &what)
         })
     };
-    Ok(ViewDefinition { query: renamed(false)?, pretty: renamed(true)?, ..view.clone() })
+    Ok(ViewDefinition { query: changed(false)?, pretty: changed(true)?, ..view.clone() })
 }
 
 /// The same query with other names for the columns of its result.
@@ -68,6 +68,19 @@ pub(super) fn with_result_names(
 }
 
 impl Viewpoint {
+    /// The changes of the views over a table or view once this has happened to it: of those whose queries
+    /// must be written otherwise.
+    pub(super) fn changes_of_views(&self, table: TableId, change: &Change<'_>) -> Result<Vec<CatalogChange>> {
+        let mut changes = Vec::new();
+        for (other, view) in self.views_over(table) {
+            let changed = self.with_context(|context| changed_view(&other, &view, context, change))?;
+            if changed.query != view.query {
+                changes.push(replaced_view(&other, changed));
+            }
+        }
+        Ok(changes)
+    }
+
     /// The views and materialized views whose queries name a relation.
     pub(super) fn views_over(&self, relation: TableId) -> Vec<(Arc<Table>, ViewDefinition)> {
         let views = self.visible_tables().into_iter().filter_map(|other| {

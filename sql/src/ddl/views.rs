@@ -19,6 +19,7 @@ use super::storage_parameter::{Holder, new_parameters};
 use super::table_as::named_results;
 use crate::answer::{Output, ResultColumn};
 use crate::bind::deparse::Uses;
+use crate::bind::deparse::change::Change;
 use crate::bind::derived::changes_rows;
 use crate::bind::{BindContext, Binder};
 use crate::emit::{Compiler, impossible, shifted, unsupported};
@@ -233,8 +234,12 @@ impl Viewpoint {
                 return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
             }
             check_replaced(&known, &definition)?;
+            let added = definition.visible_columns().iter().skip(known.visible_columns().len());
+            let added: Vec<String> = added.map(|column| column.name.clone()).collect();
+            let others = self.changes_of_views(old.id(), &Change::Added(old.id(), &added))?;
             let definition = Box::new(TableDefinition { triggers: known.triggers.clone(), ..definition });
-            return Ok(vec![CatalogChange::ReplaceView { id: old.id(), definition }]);
+            let replaced = CatalogChange::ReplaceView { id: old.id(), definition };
+            return Ok(std::iter::once(replaced).chain(others).collect());
         }
         if self.is_relation(&definition.name) {
             let message = format!("relation \"{}\" already exists", definition.name.name);

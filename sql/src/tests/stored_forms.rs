@@ -83,3 +83,23 @@ fn parameters_of_relations() {
         ],
     );
 }
+
+#[test]
+fn views_of_tables_whose_columns_change() {
+    survives(
+        &[
+            "create table s (a int, b int)",
+            "create table t (c int, b int)",
+            "insert into s values (1, 2)",
+            "insert into t values (3, 2)",
+            "create view v as select * from (s cross join t) j(p, q, r, x)",
+            "create view w as select * from s join t using (b)",
+            "create materialized view m as select z from s k(y, z)",
+            "alter table s add column c int default 9, add column r int",
+            "alter table t rename b to d",
+            "alter table s drop column r",
+            "refresh materialized view m",
+        ],
+        &["select * from v, w, m", "select pg_get_viewdef('v'), pg_get_viewdef('w'), pg_get_viewdef('m')"],
+    );
+}

@@ -5,14 +5,16 @@
 use hyades_types::error::Result;
 use hyades_types::refusal::Missing;
 use sqlparser::ast::{
-    DataType, FunctionArg, FunctionArgExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
-    TableAlias, TableFactor, TableFunctionArgs, TableWithJoins,
+    DataType, FunctionArg, FunctionArgExpr, Ident, JoinConstraint, ObjectName, TableAlias, TableFactor,
+    TableFunctionArgs, TableWithJoins,
 };
 
 use super::super::rows_from::typed_columns;
-use super::super::scope::{Relation, RelationKind, ScopeColumn, Visibility};
+use super::super::scope::{Relation, ScopeColumn, Visibility};
 use super::super::types::{self, written_type};
-use super::{Deparser, Renaming, quoted};
+use super::change::Change;
+use super::item_columns::{ItemColumns, List, words_of};
+use super::{Deparser, quoted};
 use crate::statement::call_syntax::{Called, rows_from};
 use crate::statement::kept_names::full_name;
 use crate::statement::names::{fold, parts};
@@ -77,7 +79,6 @@ impl Deparser<'_, '_> {
                         Ok(idents.last().map(|ident| quoted(&fold(ident))).unwrap_or_default())
                     });
                     let names = names.collect::<Result<Vec<String>>>()?;
-                    self.note_words(&names);
                     out.push_str(&format!(" USING ({})", names.join(", ")));
                     if alias.is_some() {
                         out.push_str(&format!(" AS {}", quoted(&self.level_name(*number))));
@@ -89,7 +90,6 @@ impl Deparser<'_, '_> {
                     out.push_str(if self.is_pretty { " ON TRUE" } else { " ON (true)" });
                 }
                 JoinConstraint::Natural => {
-                    self.note_words(&natural);
                     out.push_str(&format!(" USING ({})", natural.join(", ")));
                 }
                 JoinConstraint::None => {}
@@ -171,7 +171,10 @@ impl Deparser<'_, '_> {
                 let own = *number;
                 *number += 1;
                 let (text, base) = self.relation_text(name)?;
-                let is_said = alias.is_some() || self.level_name(own) != base;
+                // It may have been there only for its list.
+                let is_idle = |alias: &TableAlias| !alias.columns.is_empty() && self.has_lost_list(own);
+                let is_said =
+                    alias.as_ref().is_some_and(|alias| !is_idle(alias)) || self.level_name(own) != base;
                 Ok(format!("{text}{}", self.named(own, is_said, alias.as_ref(), false)))
             }
             TableFactor::Table {
@@ -291,46 +294,38 @@ impl Deparser<'_, '_> {
         })
     }
 
+    /// Whether the list of this relation's columns says nothing any more.
+    fn has_lost_list(&self, relation: usize) -> bool {
+        let item = self.levels.last().and_then(|level| level.items.get(relation));
+        matches!(item, Some(ItemColumns { list: List::None, .. }))
+    }
+
     fn level_name(&self, relation: usize) -> String {
         let names = self.levels.last().map(|level| level.names.as_slice()).unwrap_or_default();
         names.get(relation).cloned().unwrap_or_default()
     }
 
-    /// Notes that these names of columns are printed as they are.
-    fn note_words(&mut self, names: &[String]) {
-        let Some(Renaming::Column((id, at), _)) = self.renaming else { return };
-        let is_renamed = |relation: &Relation| match &relation.kind {
-            RelationKind::Table { table, .. } if table.id() == *id => {
-                names.contains(&quoted(&table.definition().columns[usize::from(*at)].name))
-            }
-            _ => false,
-        };
-        let relations = self.levels.iter().flat_map(|level| &level.scope.relations);
-        self.is_ambiguous |= relations.chain(&self.binder.scope.relations).any(is_renamed);
-    }
-
     /// The name after an item and the names of its columns, where they are printed.
     fn named(
-        &mut self,
+        &self,
         relation: usize,
         is_said: bool,
         alias: Option<&TableAlias>,
         says_columns: bool,
     ) -> String {
-        if !is_said {
-            return String::new();
-        }
-        let mut out = format!(" {}", quoted(&self.level_name(relation)));
+        let Some(level) = self.levels.last() else { return String::new() };
+        let list = level.items.get(relation).map_or(&List::AsWritten, |item| &item.list);
         let has_columns = alias.is_some_and(|alias| !alias.columns.is_empty());
-        if (has_columns || says_columns)
-            && let Some(level) = self.levels.last()
-        {
-            let columns = level.scope.relations[relation].columns.iter();
-            let columns: Vec<String> = columns.map(|(name, _)| quoted(name)).collect();
-            self.note_words(&columns);
-            out.push_str(&format!("({})", columns.join(", ")));
-        }
-        out
+        let columns: Vec<String> = match list {
+            List::Names(names) => names.iter().map(|name| quoted(name)).collect(),
+            List::AsWritten if is_said && (has_columns || says_columns) => {
+                level.scope.relations[relation].columns.iter().map(|(name, _)| quoted(name)).collect()
+            }
+            _ if !is_said => return String::new(),
+            _ => Vec::new(),
+        };
+        let list = if columns.is_empty() { String::new() } else { format!("({})", columns.join(", ")) };
+        format!(" {}{list}", quoted(&self.level_name(relation)))
     }
 
     /// A relation by its full name, and its name alone.
@@ -347,23 +342,11 @@ impl Deparser<'_, '_> {
         let table = self.binder.table(name)?;
         self.uses.tables.insert(table.id());
         let mut name = table.definition().name.clone();
-        if let Some(Renaming::Relation(id, to)) = self.renaming
+        if let Some(Change::Relation(id, to)) = self.change
             && *id == table.id()
         {
             (*to).clone_into(&mut name.name);
         }
         Ok((format!("{}.{}", quoted(&name.schema), quoted(&name.name)), name.name))
-    }
-}
-
-fn words_of(join: &Join) -> (&'static str, &JoinConstraint) {
-    match &join.join_operator {
-        JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (" JOIN ", constraint),
-        JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (" LEFT JOIN ", constraint),
-        JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => {
-            (" RIGHT JOIN ", constraint)
-        }
-        JoinOperator::FullOuter(constraint) => (" FULL JOIN ", constraint),
-        _ => (" CROSS JOIN ", &JoinConstraint::None),
     }
 }
