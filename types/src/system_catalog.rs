@@ -97,6 +97,7 @@ pub enum Question {
     TriggerDefinition,
     /// Pretty or not.
     ViewDefinition,
+    RuleDefinition,
     RoutineSource,
     RoutineResult,
     /// With default values.

@@ -321,7 +321,7 @@ fn code_dependencies(system: &System) -> Vec<NamedRow> {
 }
 
 /// The name of every view's rule.
-const RETURN_RULE: &str = "_RETURN";
+pub(super) const RETURN_RULE: &str = "_RETURN";
 
 /// `pg_rewrite`: the rules of views.
 pub(super) fn rules(system: &System) -> Vec<NamedRow> {

@@ -71,6 +71,7 @@ impl System {
             Question::CollationIsVisible => truth(true),
             Question::IndexDefinition => self.index_text(oid, &arguments[1..]),
             Question::ViewDefinition => self.view_definition(oid, arguments.get(1)),
+            Question::RuleDefinition => or_null(self.rule_text(oid, is_pretty(arguments)), text),
             Question::ConstraintDefinition => self.constraint_text(oid, is_pretty(arguments)),
             Question::TriggerDefinition => or_null(self.trigger_text(oid, is_pretty(arguments)), text),
             Question::RoutineSource => {

@@ -8,9 +8,11 @@ use hyades_types::definition::TableName;
 use hyades_types::function::lookup;
 use hyades_types::search_path::PUBLIC;
 
+use super::class::{Class, ClassKind};
+use super::constraints::RETURN_RULE;
 use super::data_types;
 use super::names::quoted;
-use super::object_id;
+use super::object_id::{self, Part};
 use super::snapshot::System;
 use crate::statement::deep_text::with_stack_for;
 use crate::statement::kept_names::{NameOf, full_name, respelled_expression, respelled_query};
@@ -119,5 +121,16 @@ impl System {
             respelled_query(kept, &|of, schema, name| self.reader_name(of, schema, name))
         });
         Some(format!("{};", shown.ok().flatten().as_deref().unwrap_or(kept)))
+    }
+
+    /// `pg_get_ruledef` of the rule that a view is.
+    pub(super) fn rule_text(&self, oid: u32, is_pretty: bool) -> Option<String> {
+        let is_meant = |class: &&Class| object_id::of_part(class.oid, Part::Rule, RETURN_RULE) == oid;
+        let class = self.classes.iter().find(is_meant)?;
+        let (ClassKind::View(at) | ClassKind::Materialized(at)) = class.kind else { return None };
+        let name = &self.definitions[at].name;
+        let name = if is_pretty { self.shown_name(name) } else { full_name(name) };
+        let query = self.view_text(at, is_pretty)?;
+        Some(format!("CREATE RULE \"{RETURN_RULE}\" AS\n    ON SELECT TO {name} DO INSTEAD {query}"))
     }
 }

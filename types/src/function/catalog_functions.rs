@@ -33,6 +33,8 @@ macro_rules! catalog_functions {
     }
     ViewDefinition: strict, CATALOG, system {
         "pg_get_viewdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT, (OID, INT4) -> TEXT;
+    }
+    RuleDefinition: strict, CATALOG, system {
         "pg_get_ruledef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
     }
     /// For a view that is given by name.

@@ -190,6 +190,7 @@ fn question_of(function: Function) -> Option<Question> {
         Function::CollationIsVisible => Question::CollationIsVisible,
         Function::IndexDefinition => Question::IndexDefinition,
         Function::ViewDefinition => Question::ViewDefinition,
+        Function::RuleDefinition => Question::RuleDefinition,
         Function::ConstraintDefinition => Question::ConstraintDefinition,
         Function::TriggerText => Question::TriggerDefinition,
         Function::RoutineSource => Question::RoutineSource,
