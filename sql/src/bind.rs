@@ -14,7 +14,8 @@
 //!   `called_operator`, `subquery`;
 //! * calls: `function_call`, `conversion_call` (`date(...)`), `enum_call`, `sequence_call`, `session_call`
 //!   and `session_function` (about the session), `set_call` (of sets, in the select list), `routine_call`,
-//!   `column_defaults`, `defaults` (of parameters), `variadic_call`, `missing` (functions that Hyades lacks);
+//!   `polymorphic` (the types of a routine's parameters in a call), `column_defaults`, `defaults` (of
+//!   parameters), `variadic_call`, `missing` (functions that Hyades lacks);
 //! * aggregates: `aggregate` (which they are), `aggregate_level` (whose they are), `aggregation` (as the
 //!   executor computes them), `ordered_set`;
 //! * windows: `window_call`, `window_definition`, `windowing` (as the executor computes them);
@@ -57,6 +58,7 @@ mod missing;
 pub(crate) mod operator;
 mod ordered_set;
 mod overlaps;
+pub(crate) mod polymorphic;
 mod recursive;
 mod rights;
 pub(crate) mod routine_call;

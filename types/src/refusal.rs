@@ -285,8 +285,6 @@ missing! {
     Unlogged => "Use a temporary table, whose rows are not logged.",
     /// NOT VALID, USING INDEX where they cannot stand.
     Unnamed => "Leave it out, and use ALTER TABLE ... ADD CONSTRAINT afterwards.",
-    /// VARIADIC.
-    Variadic => "Declare the parameter as an array, and give it ARRAY[...].",
     /// Defaults of columns of views.
     ViewDefaults => "Set the default of the table's column.",
     /// Several targets of a change.

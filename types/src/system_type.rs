@@ -35,6 +35,36 @@ pub enum SystemType {
     RefCursor,
     /// A row, in its text form.
     Record,
+    /// Stands for a type in the signature of a routine.
+    Polymorphic(Polymorphic),
+}
+
+/// What a polymorphic type stands for. Those called compatible stand for a type to which the arguments are
+/// converted, the others for the type that the arguments have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Polymorphic {
+    Element,
+    Array,
+    NonArray,
+    Enum,
+    Compatible,
+    CompatibleArray,
+    CompatibleNonArray,
+}
+
+impl Polymorphic {
+    /// Whether arguments are converted to the type for which it stands.
+    pub fn is_compatible(self) -> bool {
+        matches!(
+            self,
+            Polymorphic::Compatible | Polymorphic::CompatibleArray | Polymorphic::CompatibleNonArray
+        )
+    }
+
+    /// Whether it stands for arrays of the type for which others of its kind stand.
+    pub fn is_array(self) -> bool {
+        matches!(self, Polymorphic::Array | Polymorphic::CompatibleArray)
+    }
 }
 
 /// PostgreSQL's names for a type: that of `format_type`, `pg_type.typname` and `pg_type.oid`, and the same
@@ -50,7 +80,7 @@ struct Naming {
 }
 
 /// All of them.
-pub const ALL: [SystemType; 16] = [
+pub const ALL: [SystemType; 23] = [
     SystemType::Oid,
     SystemType::Xid,
     SystemType::Name,
@@ -67,6 +97,13 @@ pub const ALL: [SystemType; 16] = [
     SystemType::OidVector,
     SystemType::RefCursor,
     SystemType::Record,
+    SystemType::Polymorphic(Polymorphic::Element),
+    SystemType::Polymorphic(Polymorphic::Array),
+    SystemType::Polymorphic(Polymorphic::NonArray),
+    SystemType::Polymorphic(Polymorphic::Enum),
+    SystemType::Polymorphic(Polymorphic::Compatible),
+    SystemType::Polymorphic(Polymorphic::CompatibleArray),
+    SystemType::Polymorphic(Polymorphic::CompatibleNonArray),
 ];
 
 /// An object's number, and the name by which the requesting session knows it.
@@ -119,6 +156,18 @@ impl SystemType {
                 of("refcursor", "refcursor", 1790, "refcursor[]", "_refcursor", 2201, -1)
             }
             SystemType::Record => of("record", "record", 2249, "record[]", "_record", 2287, -1),
+            SystemType::Polymorphic(kind) => {
+                let (name, oid, length) = match kind {
+                    Polymorphic::Element => ("anyelement", 2283, 4),
+                    Polymorphic::Array => ("anyarray", 2277, -1),
+                    Polymorphic::NonArray => ("anynonarray", 2776, 4),
+                    Polymorphic::Enum => ("anyenum", 3500, 4),
+                    Polymorphic::Compatible => ("anycompatible", 5077, 4),
+                    Polymorphic::CompatibleArray => ("anycompatiblearray", 5078, -1),
+                    Polymorphic::CompatibleNonArray => ("anycompatiblenonarray", 5079, 4),
+                };
+                of(name, name, oid, "-", "-", 0, length)
+            }
         }
     }
 
@@ -167,7 +216,8 @@ impl SystemType {
 
     /// Whether its values are read and printed as names of objects.
     pub fn is_reference(self) -> bool {
-        !self.is_text() && !self.is_number() && !self.is_vector() && self != SystemType::Record
+        let is_other = matches!(self, SystemType::Record | SystemType::Polymorphic(_));
+        !self.is_text() && !self.is_number() && !self.is_vector() && !is_other
     }
 
     /// Whether its values are arrays of one dimension, printed without braces.
@@ -183,6 +233,12 @@ impl SystemType {
     /// The type of this `pg_type.typname`, if statements can name it.
     pub fn from_name(name: &str) -> Option<SystemType> {
         let named = ALL.into_iter().find(|system_type| system_type.catalog_name() == name);
-        named.filter(|system_type| *system_type != SystemType::Record)
+        named.filter(|one| !matches!(one, SystemType::Record | SystemType::Polymorphic(_)))
+    }
+
+    /// The polymorphic type of this name.
+    pub fn polymorphic(name: &str) -> Option<SystemType> {
+        let mut all = ALL.into_iter().filter(|one| matches!(one, SystemType::Polymorphic(_)));
+        all.find(|one| one.catalog_name() == name)
     }
 }

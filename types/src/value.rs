@@ -21,7 +21,7 @@ use crate::enumeration::{EnumType, EnumValue};
 use crate::interval::{Interval, IntervalModifier, MAXIMUM_PRECISION};
 use crate::json::Jsonb;
 use crate::network::Network;
-use crate::system_type::{Reference, SystemType};
+use crate::system_type::{Polymorphic, Reference, SystemType};
 
 pub use self::array_value::{ArrayElement, ArrayValue, Dimension};
 
@@ -554,6 +554,18 @@ impl SqlType {
             SqlType::System(system_type) => system_type.is_text(),
             _ => false,
         }
+    }
+
+    /// What it stands for in the signature of a routine, if it is a polymorphic type.
+    pub fn polymorphic(self) -> Option<Polymorphic> {
+        match self {
+            SqlType::System(SystemType::Polymorphic(kind)) => Some(kind),
+            _ => None,
+        }
+    }
+
+    pub fn is_polymorphic(self) -> bool {
+        self.polymorphic().is_some()
     }
 
     /// Whether it is an object's number, shown as such or by the object's name.

@@ -239,6 +239,7 @@ mod tests {
             path: None,
             is_strict: false,
             traits: Default::default(),
+            declared: None,
         };
         let (databases, id) = (Databases::new(), RoutineId(9));
         let create = CatalogChange::CreateRoutine { id, definition, replaces: None };

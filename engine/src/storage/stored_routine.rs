@@ -14,6 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use hyades_types::definition::{RoutineDefinition, RoutineId, TableId, TriggerEvent};
 use hyades_types::foundations::fingerprint;
+use hyades_types::value::SqlType;
 
 /// The compiled form of a routine, and the version of the catalog under which it was compiled.
 type Compiled = (u64, Arc<dyn Any + Send + Sync>);
@@ -59,8 +60,17 @@ pub struct Routine {
     /// lock.
     kept_version: AtomicU64,
     kept_address: AtomicUsize,
-    /// Of a trigger function: what it is compiled to for each occasion.
-    firings: RwLock<Vec<(Firing, Arc<Routine>)>>,
+    /// The forms of it that are compiled each by itself.
+    forms: RwLock<Vec<(Form, Arc<Routine>)>>,
+}
+
+/// What a routine is compiled for, if that is not the routine as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+enum Form {
+    /// Of a trigger function.
+    Firing(Firing),
+    /// Of a polymorphic routine: the types in its signature.
+    Types(Vec<SqlType>),
 }
 
 /// Is no version of a catalog.
@@ -81,29 +91,39 @@ impl Routine {
             compiled: RwLock::new(None),
             kept_version: AtomicU64::new(NO_VERSION),
             kept_address: AtomicUsize::new(0),
-            firings: RwLock::default(),
+            forms: RwLock::default(),
         }
     }
 
     /// The routine that stands for this function on an occasion.
     pub fn on(&self, firing: &Firing) -> Arc<Routine> {
-        let find = |known: &[(Firing, Arc<Routine>)]| {
-            known.iter().find(|(known, _)| known == firing).map(|(_, routine)| Arc::clone(routine))
+        // Temporary tables come and go, each with a number of its own.
+        let is_kept = !firing.table.is_temporary();
+        self.form(Form::Firing(firing.clone()), is_kept, || RoutineDefinition {
+            language: TRIGGER.to_owned(),
+            body: firing.written(),
+            ..self.definition.clone()
+        })
+    }
+
+    /// The routine that stands for this polymorphic one where it is called with certain types. `definition`
+    /// is made of its own ([`RoutineDefinition::with_actual`]).
+    pub fn called_with(&self, definition: RoutineDefinition) -> Arc<Routine> {
+        self.form(Form::Types(definition.types().collect()), true, || definition)
+    }
+
+    fn form(&self, form: Form, is_kept: bool, define: impl FnOnce() -> RoutineDefinition) -> Arc<Routine> {
+        let find = |known: &[(Form, Arc<Routine>)]| {
+            known.iter().find(|(known, _)| *known == form).map(|(_, routine)| Arc::clone(routine))
         };
-        if let Some(known) = find(&self.firings.read()) {
+        if let Some(known) = find(&self.forms.read()) {
             return known;
         }
-        let mut firings = self.firings.write();
-        find(&firings).unwrap_or_else(|| {
-            let definition = RoutineDefinition {
-                language: TRIGGER.to_owned(),
-                body: firing.written(),
-                ..self.definition.clone()
-            };
-            let routine = Arc::new(Routine::new(self.id, definition));
-            // Temporary tables come and go, each with a number of its own.
-            if !firing.table.is_temporary() {
-                firings.push((firing.clone(), Arc::clone(&routine)));
+        let mut forms = self.forms.write();
+        find(&forms).unwrap_or_else(|| {
+            let routine = Arc::new(Routine::new(self.id, define()));
+            if is_kept && !self.is_dropped() {
+                forms.push((form, Arc::clone(&routine)));
             }
             routine
         })
@@ -120,7 +140,7 @@ impl Routine {
         let mut compiled = self.compiled.write();
         self.kept_version.store(NO_VERSION, Ordering::SeqCst);
         *compiled = None;
-        self.firings.write().drain(..).for_each(|(_, routine)| routine.mark_dropped());
+        self.forms.write().drain(..).for_each(|(_, routine)| routine.mark_dropped());
     }
 
     pub fn is_dropped(&self) -> bool {

@@ -17,6 +17,7 @@ use hyades_types::definition::RoutineDefinition;
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::Tables;
+use super::types::written_type;
 
 /// The most routines of which each calls the next, recursion aside.
 pub(crate) const DEEPEST_NESTING: u32 = 1000;
@@ -46,7 +47,16 @@ pub(crate) fn signature_of(definition: &RoutineDefinition) -> String {
     match definition.language.as_str() {
         // The names of these may be those of other routines.
         language @ (DOMAIN_CHECK | TRIGGER) => format!("{language} {}", definition.body),
-        _ => format!("{}.{}", definition.name.schema, definition.signature()),
+        _ => {
+            let signature = format!("{}.{}", definition.name.schema, definition.signature());
+            match definition.declared {
+                Some(_) => {
+                    let types: Vec<_> = definition.types().map(written_type).collect();
+                    format!("{signature} {}", types.join(", "))
+                }
+                None => signature,
+            }
+        }
     }
 }
 

@@ -163,6 +163,11 @@ impl Binder<'_> {
     /// A call of a function that is not qualified, with the arguments as they are written.
     fn plain_call(&mut self, name: String, arguments: Arguments, place: Place) -> Result<Bound> {
         if arguments.is_variadic() {
+            if lookup(&name).is_empty()
+                && let Some(bound) = self.try_routine(std::slice::from_ref(&name), &arguments, place)?
+            {
+                return Ok(bound);
+            }
             return self.variadic_call(&name, arguments.bound, place);
         }
         let arguments = with_defaults(&name, arguments, place);

@@ -64,6 +64,9 @@ impl Binder<'_> {
     ) -> Result<(Option<Expr>, &'static str)> {
         let bound = self.expression(expr)?;
         let from = bound.type_name();
+        if to.is_polymorphic() {
+            return Ok((Some(bound.expr), from));
+        }
         Ok((self.try_coerce(bound, to, Context::Assignment)?, from))
     }
 

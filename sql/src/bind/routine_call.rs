@@ -1,19 +1,25 @@
 //! Calls of routines: overloads, defaults, results.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Callee, CalleeIndex, Expr};
 use hyades_engine::storage::stored_routine::Routine;
-use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName};
+use hyades_types::definition::{
+    ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName,
+};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::Missing;
-use hyades_types::value::SqlType;
+use hyades_types::system_type::{Polymorphic, SystemType};
+use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::FunctionArg;
 
 use super::callee::{CalleeEntry, callee_of, itself};
 use super::coerce::{Category, category, is_implicit, is_preferred};
+use super::polymorphic::{Actual, not_alike};
 use super::types::other_database;
 use super::{Binder, Bound, Class, Place};
+use crate::evaluation;
 use crate::statement::names::{positional_after_named, split_arguments};
 use crate::statement::query::{CallSyntax, parse_expression};
 
@@ -42,25 +48,65 @@ impl Arguments {
         shown.collect::<Vec<String>>().join(", ")
     }
 
-    /// Which argument each parameter gets. `None` if they do not fit.
-    fn arranged(&self, wanted: &[&RoutineParameter]) -> Option<Vec<Option<usize>>> {
+    /// What each parameter gets. `None` if they do not fit.
+    pub(crate) fn arranged(&self, wanted: &[&RoutineParameter]) -> Option<Vec<Given>> {
         let names = self.parameter_names();
         let positional = self.bound.len() - names.len();
-        if positional > wanted.len() {
+        let takes_rest = wanted.last().is_some_and(|last| last.mode == ParameterMode::Variadic);
+        let is_expanded = takes_rest && !self.is_variadic() && positional >= wanted.len();
+        let single = if is_expanded { wanted.len() - 1 } else { positional };
+        if single > wanted.len() || (takes_rest && !names.is_empty()) {
             return None;
         }
-        let mut arranged: Vec<Option<usize>> = (0..positional).map(Some).collect();
-        arranged.resize(wanted.len(), None);
+        let mut arranged: Vec<Given> = (0..single).map(Given::One).collect();
+        arranged.extend(is_expanded.then(|| Given::Elements(single..positional)));
+        arranged.resize(wanted.len(), Given::Nothing);
         for (at, name) in names.iter().enumerate() {
             let place = wanted.iter().position(|parameter| parameter.name.as_ref() == Some(name))?;
-            if arranged[place].replace(positional + at).is_some() {
+            if !matches!(arranged[place], Given::Nothing) {
                 return None;
             }
+            arranged[place] = Given::One(positional + at);
         }
-        let is_filled = |(given, parameter): (&Option<usize>, &&RoutineParameter)| {
-            given.is_some() || parameter.default.is_some()
+        let is_filled = |(given, parameter): (&Given, &&RoutineParameter)| {
+            !matches!(given, Given::Nothing) || parameter.default.is_some()
         };
         arranged.iter().zip(wanted).all(is_filled).then_some(arranged)
+    }
+}
+
+/// What a parameter gets in a call.
+#[derive(Clone, Debug)]
+pub(crate) enum Given {
+    /// Its default.
+    Nothing,
+    /// The argument with this number.
+    One(usize),
+    /// Of a VARIADIC parameter: the elements of its array.
+    Elements(Range<usize>),
+}
+
+impl Given {
+    /// The numbers of the arguments.
+    fn numbers(&self) -> Range<usize> {
+        match self {
+            Given::Nothing => 0..0,
+            Given::One(at) => *at..*at + 1,
+            Given::Elements(range) => range.clone(),
+        }
+    }
+
+    /// The type that the parameter wants of each argument.
+    pub(crate) fn wanted(&self, parameter: SqlType) -> SqlType {
+        let polymorphic = |kind| SqlType::System(SystemType::Polymorphic(kind));
+        match (self, parameter, parameter.polymorphic()) {
+            (Given::Elements(_), _, Some(Polymorphic::Array)) => polymorphic(Polymorphic::Element),
+            (Given::Elements(_), _, Some(Polymorphic::CompatibleArray)) => {
+                polymorphic(Polymorphic::Compatible)
+            }
+            (Given::Elements(_), SqlType::Array(element), _) => element.sql_type(),
+            _ => parameter,
+        }
     }
 }
 
@@ -70,13 +116,24 @@ pub(crate) enum Chosen {
     /// The routine that is being compiled.
     Current(Arc<RoutineDefinition>),
     Stored(Arc<Routine>),
+    /// A polymorphic routine with the types of the call, and the routine as it is stored.
+    Actual(Arc<Routine>, Arc<Routine>),
 }
 
 impl Chosen {
     pub(crate) fn definition(&self) -> &RoutineDefinition {
         match self {
             Chosen::Current(definition) => definition,
-            Chosen::Stored(routine) => &routine.definition,
+            Chosen::Stored(routine) | Chosen::Actual(routine, _) => &routine.definition,
+        }
+    }
+
+    /// The routine that is called, and the one that is stored, unless it is being compiled.
+    pub(crate) fn stored(&self) -> Option<(&Arc<Routine>, &Arc<Routine>)> {
+        match self {
+            Chosen::Current(_) => None,
+            Chosen::Stored(routine) => Some((routine, routine)),
+            Chosen::Actual(routine, stored) => Some((routine, stored)),
         }
     }
 }
@@ -86,29 +143,49 @@ fn wanted(definition: &RoutineDefinition, is_call: bool) -> Vec<&RoutineParamete
     definition.parameters.iter().filter(|parameter| is_call || parameter.mode.is_input()).collect()
 }
 
-/// How well the arguments fit: larger is better, `None` is not at all.
+/// How well arguments fit: larger is better.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Fit {
+    exact: usize,
+    /// Literals that would become text.
+    strings: usize,
+    /// Arguments that are converted to a preferred type.
+    preferred: usize,
+    /// Whether the arguments are taken as they stand, not as elements of an array.
+    is_plain: bool,
+}
+
+/// `None` if they do not fit at all.
 fn fit(
+    binder: &Binder<'_>,
     definition: &RoutineDefinition,
     arguments: &Arguments,
     is_call: bool,
-) -> Option<(usize, usize, usize)> {
-    let wanted = wanted(definition, is_call);
-    let arranged = arguments.arranged(&wanted)?;
-    let mut fit = (0, 0, 0);
-    for (at, parameter) in arranged.into_iter().zip(wanted) {
-        let (Some(at), wanted) = (at, &parameter.sql_type) else { continue };
-        let argument = &arguments.bound[at];
-        match argument.known_type() {
-            Some(own) if own.is_same_base(*wanted) => fit.0 += 1,
-            Some(own) if is_implicit(own, *wanted) => fit.2 += usize::from(is_preferred(*wanted)),
-            Some(_) => return None,
-            None => {
-                fit.2 += usize::from(is_preferred(*wanted));
-                fit.1 += usize::from(category(*wanted) == Category::String);
+) -> Option<Fit> {
+    let parameters = wanted(definition, is_call);
+    let arranged = arguments.arranged(&parameters)?;
+    let mut fit = Fit::default();
+    fit.is_plain = !arranged.iter().any(|given| matches!(given, Given::Elements(_)));
+    let mut polymorphic = Vec::new();
+    for (given, parameter) in arranged.iter().zip(parameters) {
+        let wanted = given.wanted(parameter.sql_type);
+        for argument in &arguments.bound[given.numbers()] {
+            if let Some(kind) = wanted.polymorphic() {
+                polymorphic.push((kind, argument));
+                continue;
+            }
+            match argument.known_type() {
+                Some(own) if own.is_same_base(wanted) => fit.exact += 1,
+                Some(own) if is_implicit(own, wanted) => fit.preferred += usize::from(is_preferred(wanted)),
+                Some(_) => return None,
+                None => {
+                    fit.preferred += usize::from(is_preferred(wanted));
+                    fit.strings += usize::from(category(wanted) == Category::String);
+                }
             }
         }
     }
-    Some(fit)
+    Actual::of(binder, &polymorphic).map(|_| fit)
 }
 
 /// The type of a function's value. `None` if it has none or several.
@@ -136,7 +213,10 @@ impl Binder<'_> {
         };
         for schema in schemas {
             let name = TableName { schema: schema.to_owned(), name: own.clone() };
-            let current = self.current.as_ref().filter(|current| current.name == name);
+            // What a polymorphic routine means by its own name depends on the arguments.
+            let is_own =
+                |current: &&Arc<RoutineDefinition>| current.name == name && current.declared.is_none();
+            let current = self.current.as_ref().filter(is_own);
             let known = candidates.len();
             candidates.extend(current.cloned().map(Chosen::Current));
             for routine in self.context.tables.routines_named(&name) {
@@ -153,7 +233,7 @@ impl Binder<'_> {
 
     /// The routine of this name that takes these arguments. `Ok(None)` if there is no routine of that name.
     pub(crate) fn choose_routine(
-        &self,
+        &mut self,
         parts: &[String],
         arguments: &Arguments,
         kind: RoutineKind,
@@ -174,10 +254,10 @@ impl Binder<'_> {
         }
         let is_call = kind == RoutineKind::Procedure;
         let shown = format!("{}({})", parts.join("."), arguments.shown());
-        let mut best: Option<(Chosen, (usize, usize, usize))> = None;
+        let mut best: Option<(Chosen, Fit)> = None;
         let mut is_tied = false;
         for candidate in candidates {
-            let Some(fit) = fit(candidate.definition(), arguments, is_call) else { continue };
+            let Some(fit) = fit(self, candidate.definition(), arguments, is_call) else { continue };
             match &best {
                 Some((_, known)) if fit < *known => {}
                 Some((_, known)) if fit == *known => is_tied = true,
@@ -208,8 +288,34 @@ impl Binder<'_> {
                     .with_hint("To call a procedure, use CALL.");
                 Err(self.place(error, place))
             }
-            _ => Ok(Some(chosen)),
+            _ => self.with_actual_types(chosen, arguments, is_call).map(Some),
         }
+    }
+
+    /// What a call means, if the routine may be polymorphic.
+    fn with_actual_types(&mut self, chosen: Chosen, arguments: &Arguments, is_call: bool) -> Result<Chosen> {
+        let Chosen::Stored(stored) = &chosen else { return Ok(chosen) };
+        if !stored.definition.is_polymorphic() {
+            return Ok(chosen);
+        }
+        let wanted = wanted(&stored.definition, is_call);
+        let arranged = arguments.arranged(&wanted).unwrap_or_default();
+        let mut said = Vec::new();
+        for (given, parameter) in arranged.into_iter().zip(wanted) {
+            let Some(kind) = given.wanted(parameter.sql_type).polymorphic() else { continue };
+            match (&given, &parameter.default) {
+                (Given::Nothing, Some(default)) => said.push((kind, self.default_argument(default)?)),
+                _ => {
+                    let own = arguments.bound[given.numbers()].iter().cloned();
+                    said.extend(own.map(|bound| (kind, bound)));
+                }
+            }
+        }
+        let said: Vec<(Polymorphic, &Bound)> = said.iter().map(|(kind, bound)| (*kind, bound)).collect();
+        // A default may not fit what the caller gives.
+        let actual = Actual::of(self, &said).ok_or_else(|| not_alike(&said))?;
+        let routine = stored.called_with(actual.routine(&stored.definition)?);
+        Ok(Chosen::Actual(routine, Arc::clone(stored)))
     }
 
     /// The arguments of a CALL.
@@ -266,14 +372,27 @@ impl Binder<'_> {
             if !parameter.mode.is_input() {
                 continue;
             }
-            let bound = match (given.map(|at| arguments.bound[at].clone()), &parameter.default) {
-                (Some(given), _) => given,
-                (None, Some(default)) => self.default_argument(default)?,
-                (None, None) => continue,
+            let sql_type = parameter.sql_type.without_modifier();
+            let bound = match (&given, &parameter.default) {
+                (Given::One(at), _) => arguments.bound[*at].clone(),
+                (Given::Elements(range), _) => {
+                    coerced.push(self.variadic_array(&arguments.bound[range.clone()], sql_type)?);
+                    continue;
+                }
+                (Given::Nothing, Some(default)) => self.default_argument(default)?,
+                (Given::Nothing, None) => continue,
             };
-            coerced.push(self.coerce(bound, parameter.sql_type.without_modifier())?);
+            coerced.push(self.coerce(bound, sql_type)?);
         }
         Ok(coerced)
+    }
+
+    /// The array of a VARIADIC parameter.
+    fn variadic_array(&mut self, given: &[Bound], array: SqlType) -> Result<Expr> {
+        let element = array.element().unwrap_or(ArrayElement::Text);
+        let wanted = element.sql_type();
+        let items = given.iter().map(|bound| self.coerce(bound.clone(), wanted)).collect::<Result<_>>()?;
+        Ok(evaluation::fold_if_constant(Expr::Array { element, items }))
     }
 
     fn default_argument(&mut self, default: &str) -> Result<Bound> {
@@ -288,12 +407,12 @@ impl Binder<'_> {
 
     /// The number by which the code calls it.
     pub(crate) fn callee(&mut self, chosen: &Chosen) -> Result<CalleeIndex> {
-        let callee = match chosen {
-            Chosen::Current(definition) => itself(definition),
-            Chosen::Stored(routine) => {
-                self.need_to_call(routine.id, &routine.definition);
-                callee_of(self.context.tables, routine, routine)?
+        let callee = match (chosen, chosen.stored()) {
+            (_, Some((routine, stored))) => {
+                self.need_to_call(stored.id, &stored.definition);
+                callee_of(self.context.tables, routine, stored)?
             }
+            (chosen, None) => itself(chosen.definition()),
         };
         self.callee_number(CalleeEntry { callee, is_strict: chosen.definition().is_strict })
     }
@@ -339,9 +458,9 @@ impl Binder<'_> {
             };
             return self.unsupported(Missing::SetFunctions, what, place);
         };
-        if let Chosen::Stored(routine) = &chosen {
-            self.note_routine(place, &routine.definition.name);
-            self.called.push(Arc::clone(routine));
+        if let Some((_, stored)) = chosen.stored() {
+            self.note_routine(place, &stored.definition.name);
+            self.called.push(Arc::clone(stored));
         }
         let arguments = self.routine_arguments(&chosen, arguments, false)?;
         let callee = self.callee(&chosen)?;

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::definition::{RoutineDefinition, RoutineKind, TableName};
-use hyades_types::error::{Result, sqlstate};
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::Missing;
 
 use super::action::{Action, CallPlan, Plan};
 use crate::answer::{Response, ResultColumn};
 use crate::bind::Place;
-use crate::bind::routine_call::Chosen;
 use crate::emit::Compiler;
 use crate::expr;
 use crate::statement::CreateRoutine;
@@ -26,10 +25,13 @@ impl Compiler<'_> {
         let place = Place::of(&call.name);
         let arguments = self.binder.call_arguments(&call)?;
         let chosen = self.binder.choose_routine(&parts, &arguments, RoutineKind::Procedure, place)?;
-        let Some(Chosen::Stored(routine)) = chosen else {
+        let Some(chosen) = chosen else {
             return Err(self.binder.no_procedure(&parts.join("."), &arguments, place));
         };
-        let chosen = Chosen::Stored(Arc::clone(&routine));
+        let Some((routine, _)) = chosen.stored() else {
+            return Err(Error::input(sqlstate::INTERNAL_ERROR, "a statement calls what is being compiled"));
+        };
+        let routine = Arc::clone(routine);
         let arguments = self.binder.routine_arguments(&chosen, &arguments, true)?;
         let calls_function =
             |argument: &Expr| expr::any(argument, &|part| matches!(part, Expr::Routine { .. }));

@@ -13,12 +13,14 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::{Missing, refusal};
 use hyades_types::search_path::PUBLIC;
 use hyades_types::sequence::written_name;
+use hyades_types::system_type::SystemType;
 use hyades_types::value::SqlType;
 
 use super::command::{CatalogStatement, SchemaCommand};
 use super::dependents::Object;
 use super::schemas::no_schema;
 use crate::answer::Output;
+use crate::bind::polymorphic::check_results;
 use crate::bind::scope::named_columns;
 use crate::bind::{Place, types};
 use crate::emit::{Compiler, unsupported};
@@ -75,7 +77,10 @@ impl Compiler<'_> {
     ) -> Result<RoutineDefinition> {
         let parameters = self.written_parameters(&create.parameters)?;
         let mut seen_default = false;
+        let mut is_variadic = false;
         for (parameter, written) in parameters.iter().zip(&create.parameters) {
+            check_variadic(parameter, is_variadic, create.kind)?;
+            is_variadic |= parameter.mode == ParameterMode::Variadic;
             if parameter.mode == ParameterMode::Out {
                 if seen_default && create.kind == RoutineKind::Procedure {
                     let message = "procedure OUT parameters cannot appear after one with a default value";
@@ -93,18 +98,7 @@ impl Compiler<'_> {
             seen_default |= parameter.default.is_some();
         }
         let returns = self.written_returns(create, &parameters)?;
-        let mut known: Vec<&str> = Vec::new();
-        let columns = match &returns {
-            Returns::Table(columns) => columns.as_slice(),
-            _ => &[],
-        };
-        let named = parameters.iter().filter_map(|parameter| parameter.name.as_deref());
-        for name in named.chain(columns.iter().map(|(name, _)| name.as_str())) {
-            if known.contains(&name) {
-                return invalid(&format!("parameter name \"{name}\" used more than once"), 0);
-            }
-            known.push(name);
-        }
+        check_names(&parameters, &returns, &create.language)?;
         let row_of = match (&returns, &create.returns) {
             (Returns::SetOfRow(_), WrittenReturns::Type { name, .. }) => self.table_of_rows(name),
             _ => None,
@@ -114,7 +108,7 @@ impl Compiler<'_> {
             sets_path: create.path.as_ref().is_some_and(|path| !path.is_empty()),
             ..create.traits.clone()
         };
-        Ok(RoutineDefinition {
+        let definition = RoutineDefinition {
             name,
             kind: create.kind,
             parameters,
@@ -124,7 +118,10 @@ impl Compiler<'_> {
             is_strict: create.is_strict,
             path: self.path_of_body(create.path.as_deref()),
             traits,
-        })
+            declared: None,
+        };
+        check_results(&definition)?;
+        Ok(definition)
     }
 
     pub(crate) fn written_parameters(
@@ -168,6 +165,11 @@ impl Compiler<'_> {
     /// The name of a type, also `table.column%TYPE`. Lengths and precisions do not count in a signature.
     fn written_type(&self, name: &str) -> Result<SqlType> {
         let Some((column, suffix)) = name.rsplit_once('%') else {
+            let folded = name.trim().to_ascii_lowercase();
+            let own = folded.strip_prefix("pg_catalog.").unwrap_or(&folded);
+            if let Some(polymorphic) = SystemType::polymorphic(own) {
+                return Ok(SqlType::System(polymorphic));
+            }
             let stored =
                 query::parse_type(name).and_then(|parsed| types::resolve_stored(&parsed, &self.binder))?;
             return Ok(stored.without_modifier());
@@ -305,6 +307,45 @@ impl Compiler<'_> {
         let Some(written) = arguments else { return Ok(None) };
         let inputs = written.iter().filter(|written| written.mode.is_input());
         inputs.map(|written| self.written_type(&written.type_name)).collect::<Result<_>>().map(Some)
+    }
+}
+
+/// Refuses a name that two parameters have. In SQL one may be an input and the other an output.
+fn check_names(parameters: &[RoutineParameter], returns: &Returns, language: &str) -> Result<()> {
+    let columns: &[(String, SqlType)] = match returns {
+        Returns::Table(columns) => columns,
+        _ => &[],
+    };
+    let named = parameters.iter().filter_map(|own| Some((own.name.as_deref()?, own.mode)));
+    let columns = columns.iter().map(|(name, _)| (name.as_str(), ParameterMode::Out));
+    let mut known: Vec<(&str, ParameterMode)> = Vec::new();
+    for (name, mode) in named.chain(columns) {
+        let clashes = |other: ParameterMode| {
+            let is_both = mode.is_input() && other.is_input() || mode.is_output() && other.is_output();
+            is_both || language == "plpgsql"
+        };
+        if known.iter().any(|(own, other)| *own == name && clashes(*other)) {
+            return invalid(&format!("parameter name \"{name}\" used more than once"), 0);
+        }
+        known.push((name, mode));
+    }
+    Ok(())
+}
+
+/// Checks a parameter, and whether it may follow a VARIADIC one.
+fn check_variadic(parameter: &RoutineParameter, follows_one: bool, kind: RoutineKind) -> Result<()> {
+    let is_array = match parameter.sql_type.polymorphic() {
+        Some(kind) => kind.is_array(),
+        None => matches!(parameter.sql_type, SqlType::Array(_)),
+    };
+    match parameter.mode {
+        ParameterMode::Out if follows_one && kind == RoutineKind::Procedure => {
+            invalid("VARIADIC parameter must be the last parameter", 0)
+        }
+        ParameterMode::Out => Ok(()),
+        _ if follows_one => invalid("VARIADIC parameter must be the last input parameter", 0),
+        ParameterMode::Variadic if !is_array => invalid("VARIADIC parameter must be an array", 0),
+        _ => Ok(()),
     }
 }
 

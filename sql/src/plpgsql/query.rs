@@ -9,7 +9,7 @@
 use super::restrictions::{Restricted, Targets};
 use hyades_engine::procedure::effects::TableUse;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
-use hyades_types::definition::{ParameterMode, Returns, RoutineKind};
+use hyades_types::definition::{Returns, RoutineKind};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
@@ -313,7 +313,7 @@ impl<'a> Routine<'a> {
             Returns::SetOfRecord => definition
                 .parameters
                 .iter()
-                .filter(|parameter| parameter.mode != ParameterMode::In)
+                .filter(|parameter| parameter.mode.is_output())
                 .map(|parameter| parameter.name.clone().unwrap_or_default())
                 .collect(),
             _ => return None,
@@ -514,7 +514,7 @@ impl<'a> Routine<'a> {
         let mut after = Vec::new();
         let positional = call.arguments.len() - call.names.len();
         for (at, parameter) in chosen.definition().parameters.iter().enumerate() {
-            if parameter.mode == ParameterMode::In {
+            if !parameter.mode.is_output() {
                 continue;
             }
             let named = || {

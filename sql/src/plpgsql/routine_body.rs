@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register};
+use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register, Replayability};
 use hyades_engine::storage::stored_routine::TRIGGER;
 use hyades_engine::storage::stored_type::DOMAIN_CHECK;
-use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind, TableDefinition};
+use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind, TableDefinition};
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
 use hyades_types::refusal::{Missing, refused_in};
 use hyades_types::value::{SqlType, Value};
@@ -103,6 +103,10 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
     if definition.returns == Returns::Trigger {
         // Its records have columns only when a trigger of a table runs it.
         Routine::check_trigger_function(definition)?;
+        return Ok(Procedure::default());
+    }
+    if definition.is_polymorphic() {
+        // Its types are known when it is called.
         return Ok(Procedure::default());
     }
     let mut routine = Routine::new(definition, context, offset)?;
@@ -225,7 +229,12 @@ impl<'a> Routine<'a> {
                 }
             }
         }
+        // A body in SQL sees only what the caller gives.
+        let is_in_sql = definition.language == IN_SQL;
         for (register, parameter) in registers.iter().zip(&definition.parameters) {
+            if is_in_sql && !parameter.mode.is_input() {
+                continue;
+            }
             let sql_type = parameter.sql_type.without_modifier();
             names.parameters.push((*register, sql_type));
             let scalar = Scalar::new(*register, sql_type);
@@ -238,8 +247,9 @@ impl<'a> Routine<'a> {
             for (name, sql_type) in columns {
                 let register = self.compiler.binder.new_register()?;
                 table_registers.push(register);
-                let sql_type = *sql_type;
-                names.add(name, Variable::Scalar(Scalar::new(register, sql_type)));
+                if !is_in_sql {
+                    names.add(name, Variable::Scalar(Scalar::new(register, *sql_type)));
+                }
             }
         }
         let found = self.compiler.binder.new_register()?;
@@ -326,7 +336,11 @@ impl<'a> Routine<'a> {
         procedure.is_trigger = self.trigger.is_some();
         let names = self.compiler.binder.open_names.take();
         procedure.open_names = names.into_iter().collect();
-        procedure.replay = super::replayable::judge(&procedure);
+        procedure.replay = match (self.definition.kind, &self.definition.declared) {
+            // A command does not say the types.
+            (RoutineKind::Procedure, Some(_)) => Replayability::Unknown("it is polymorphic".into()),
+            _ => super::replayable::judge(&procedure),
+        };
         crate::emit::optimize::optimize(&mut procedure);
         Ok(procedure)
     }
@@ -526,6 +540,11 @@ impl<'a> Routine<'a> {
     fn alias(&mut self, name: &str, path: &Path) -> Result<()> {
         let number = path.parts[0].strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
         let variable = match number {
+            // The result of a polymorphic function.
+            Some(0) => {
+                let result = self.result.filter(|_| self.definition.declared.is_some());
+                result.map(|(register, sql_type)| Variable::Scalar(Scalar::new(register, sql_type)))
+            }
             Some(number) => {
                 let parameter = self.names().parameters.get(number.wrapping_sub(1)).copied();
                 parameter.map(|(register, sql_type)| Variable::Scalar(Scalar::new(register, sql_type)))
@@ -673,7 +692,7 @@ impl<'a> Routine<'a> {
             }
             (_, None) => {}
             (None, Some(value)) => {
-                let has_outputs = self.definition.parameters.iter().any(|p| p.mode != ParameterMode::In);
+                let has_outputs = self.definition.parameters.iter().any(|p| p.mode.is_output());
                 let place = match self.definition.kind {
                     RoutineKind::Procedure => "a procedure",
                     RoutineKind::Function if self.is_set() => "a function returning set",

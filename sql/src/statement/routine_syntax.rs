@@ -370,8 +370,8 @@ fn mode(tokens: &mut Tokens<'_>) -> Result<Option<ParameterMode>> {
     if tokens.accept("inout") {
         return Ok(Some(ParameterMode::InOut));
     }
-    if tokens.peek().is_word("variadic") {
-        return tokens.unsupported(Missing::Variadic, "VARIADIC is");
+    if tokens.accept("variadic") {
+        return Ok(Some(ParameterMode::Variadic));
     }
     Ok(None)
 }

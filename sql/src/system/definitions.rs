@@ -277,6 +277,7 @@ pub(super) fn arguments(system: &System, definition: &RoutineDefinition, with_de
             ParameterMode::In => {}
             ParameterMode::Out => out.push_str("OUT "),
             ParameterMode::InOut => out.push_str("INOUT "),
+            ParameterMode::Variadic => out.push_str("VARIADIC "),
         }
         if let Some(name) = &parameter.name {
             out.push_str(&quoted(name));

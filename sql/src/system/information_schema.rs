@@ -656,7 +656,7 @@ fn parameters_of<'r>(system: &System, routine: &'r Routine) -> Vec<Parameter<'r>
         .map(|parameter| Parameter {
             name: parameter.name.as_deref(),
             mode: match parameter.mode {
-                ParameterMode::In => "IN",
+                ParameterMode::In | ParameterMode::Variadic => "IN",
                 ParameterMode::Out => "OUT",
                 ParameterMode::InOut => "INOUT",
             },

@@ -5,6 +5,7 @@ use hyades_types::definition::{
     DeclaredParallel, DeclaredVolatility, ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind,
 };
 use hyades_types::identifier::quoted_identifier;
+use hyades_types::system_type::{Polymorphic, SystemType};
 use hyades_types::value::{SqlType, Value};
 
 use super::row::{NamedRow, int2, letters, oid, oids, or_null, text, texts, truth};
@@ -58,6 +59,7 @@ fn all_arguments(definition: &RoutineDefinition) -> Arguments {
             ParameterMode::In => "i",
             ParameterMode::Out => "o",
             ParameterMode::InOut => "b",
+            ParameterMode::Variadic => "v",
         });
         all.names.push(parameter.name.clone().unwrap_or_default());
     }
@@ -96,6 +98,7 @@ fn routine_row(system: &System, id: RoutineId, definition: &RoutineDefinition) -
         ("prolang", oid(language)),
         ("procost", Value::Real(traits.cost.unwrap_or(definitions::USUAL_COST))),
         ("prorows", Value::Real(rows)),
+        ("provariadic", oid(variadic_element(definition))),
         ("prokind", text(if definition.kind == RoutineKind::Procedure { "p" } else { "f" })),
         ("proleakproof", truth(traits.is_leakproof)),
         ("proisstrict", truth(definition.is_strict)),
@@ -132,6 +135,17 @@ fn routine_row(system: &System, id: RoutineId, definition: &RoutineDefinition) -
         ("proconfig", or_null(path_shown(definition), |path| texts([path]))),
         ("proacl", system.access_list(id.0, ObjectKind::Routine)),
     ]
+}
+
+/// `provariadic`
+fn variadic_element(definition: &RoutineDefinition) -> u32 {
+    let mut parameters = definition.parameters.iter();
+    let variadic = parameters.find(|parameter| parameter.mode == ParameterMode::Variadic);
+    variadic.map_or(0, |parameter| match (parameter.sql_type, parameter.sql_type.polymorphic()) {
+        (_, Some(Polymorphic::CompatibleArray)) => SystemType::Polymorphic(Polymorphic::Compatible).oid(),
+        (_, Some(_)) => SystemType::Polymorphic(Polymorphic::Element).oid(),
+        (array, None) => array.element().map_or(0, |element| element.sql_type().oid()),
+    })
 }
 
 /// SET search_path, in the form of `proconfig`.

@@ -7,6 +7,7 @@ mod domains;
 mod enum_types;
 mod harness;
 mod materialized_views;
+mod polymorphic_routines;
 mod roles;
 mod schemas;
 mod temporary_relations;

@@ -144,11 +144,6 @@ $$;
 
 create function anonymous_record() returns record language plpgsql as $$ begin return null; end $$;
 
-create function variadic_one(variadic a int[]) returns int language plpgsql as $$ begin return 1; end $$;
-
-
-create function polymorphic(a anyelement) returns int language plpgsql as $$ begin return 1; end $$;
-
 create function unlimited(n int) returns int language plpgsql as $$ begin return unlimited(n + 1); end $$;
 
 create procedure explained(n int) language plpgsql as $$ begin update account set balance = balance + n where id = n; end $$;

@@ -40,6 +40,8 @@ pub enum ParameterMode {
     In,
     Out,
     InOut,
+    /// An array, whose elements the caller may give one by one. The last input.
+    Variadic,
 }
 
 impl ParameterMode {
@@ -50,7 +52,7 @@ impl ParameterMode {
 
     /// Whether the caller gets a value.
     pub fn is_output(self) -> bool {
-        self != ParameterMode::In
+        matches!(self, ParameterMode::Out | ParameterMode::InOut)
     }
 }
 
@@ -152,13 +154,36 @@ pub struct RoutineDefinition {
     pub path: Option<Vec<String>>,
     #[serde(default)]
     pub traits: RoutineTraits,
+    /// Of a polymorphic routine that is called with certain types: its identity. Only such a routine is
+    /// compiled; it is made of the stored one and never stored itself.
+    #[serde(skip)]
+    pub declared: Option<Vec<SqlType>>,
 }
 
 impl RoutineDefinition {
     /// The types of the arguments that a caller gives, without modifiers: with the name, the routine's
     /// identity.
     pub fn identity(&self) -> Vec<SqlType> {
+        self.declared.clone().unwrap_or_else(|| self.input_types())
+    }
+
+    /// The types of the inputs, without modifiers.
+    pub fn input_types(&self) -> Vec<SqlType> {
         self.inputs().map(|parameter| parameter.sql_type.without_modifier()).collect()
+    }
+
+    /// Whether its signature has polymorphic types.
+    pub fn is_polymorphic(&self) -> bool {
+        self.types().any(SqlType::is_polymorphic)
+    }
+
+    /// The routine that is called where this polymorphic one is: `actual` gives the type for which a
+    /// polymorphic type stands.
+    #[must_use]
+    pub fn with_actual(&self, actual: impl Fn(SqlType) -> SqlType) -> RoutineDefinition {
+        let mut definition = RoutineDefinition { declared: Some(self.identity()), ..self.clone() };
+        definition.types_mut().into_iter().for_each(|own| *own = actual(*own));
+        definition
     }
 
     /// Parameters that the caller gives, in order.
@@ -176,18 +201,22 @@ impl RoutineDefinition {
     pub fn with_type(&self, changed: &TypeDefinition) -> RoutineDefinition {
         let mut definition = self.clone();
         let Some(enum_type) = changed.enum_type() else { return definition };
-        let parameters = definition.parameters.iter_mut().map(|parameter| &mut parameter.sql_type);
-        let returned: Vec<&mut SqlType> = match &mut definition.returns {
+        for sql_type in definition.types_mut() {
+            *sql_type = sql_type.with_enum_type(enum_type);
+        }
+        definition
+    }
+
+    fn types_mut(&mut self) -> Vec<&mut SqlType> {
+        let returned: Vec<&mut SqlType> = match &mut self.returns {
             Returns::Value(sql_type) | Returns::SetOf(sql_type) => vec![sql_type],
             Returns::Table(columns) | Returns::SetOfRow(columns) => {
                 columns.iter_mut().map(|(_, sql_type)| sql_type).collect()
             }
             Returns::Nothing | Returns::Trigger | Returns::Record | Returns::SetOfRecord => Vec::new(),
         };
-        for sql_type in parameters.chain(returned) {
-            *sql_type = sql_type.with_enum_type(enum_type);
-        }
-        definition
+        let parameters = self.parameters.iter_mut().map(|parameter| &mut parameter.sql_type);
+        parameters.chain(returned).collect()
     }
 
     /// The types in its signature.

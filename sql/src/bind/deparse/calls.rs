@@ -1,6 +1,6 @@
 //! Printing of functions, and of constructs with a grammar of their own.
 
-use hyades_types::definition::RoutineKind;
+use hyades_types::definition::{ParameterMode, RoutineDefinition, RoutineKind, RoutineParameter};
 use hyades_types::error::Result;
 use hyades_types::function::lookup;
 use hyades_types::operator::BinaryOperator;
@@ -16,6 +16,7 @@ use super::super::aggregation::{AggregateKind, AggregateMode};
 use super::super::array_expression::pattern_symbol;
 use super::super::coerce::{Category, category};
 use super::super::operator::{from_ast, shown_operands};
+use super::super::routine_call::{Arguments, Given};
 use super::super::row_syntax::row_items;
 use super::super::types::written_type;
 use super::super::{Bound, Class, Place};
@@ -461,17 +462,46 @@ impl Deparser<'_, '_> {
         let chosen = self.binder.choose_routine(idents, &written, RoutineKind::Function, Place::Unknown)?;
         let Some(chosen) = chosen else { return Ok(None) };
         let definition = chosen.definition().clone();
-        let plain = self.plain_arguments(arguments)?;
-        let mut parts = Vec::with_capacity(plain.len());
-        for (argument, parameter) in plain.into_iter().zip(definition.inputs()) {
-            parts.push(self.expression_as(argument, parameter.sql_type.without_modifier())?.text);
-        }
+        let parts = self.routine_arguments(&definition, &written, arguments)?;
         let key = (definition.name.clone(), definition.identity());
         if !self.uses.routines.contains(&key) {
             self.uses.routines.push(key);
         }
         let (schema, name) = (quoted(&definition.name.schema), quoted(&definition.name.name));
         Ok(Some(format!("{schema}.{name}({})", parts.join(", "))))
+    }
+
+    /// The arguments of a call of this routine.
+    fn routine_arguments(
+        &mut self,
+        definition: &RoutineDefinition,
+        written: &Arguments,
+        arguments: &[FunctionArg],
+    ) -> Result<Vec<String>> {
+        let plain: Option<Vec<(&Ast, bool)>> = arguments.iter().map(plain_argument).collect();
+        let Some(plain) = plain else {
+            return self.binder.lacks(Missing::NamedArguments, "arguments by name in a definition are");
+        };
+        let parameters: Vec<&RoutineParameter> = definition.inputs().collect();
+        let arranged = written.arranged(&parameters).unwrap_or_default();
+        let mut parts = Vec::with_capacity(plain.len());
+        for (given, parameter) in arranged.into_iter().zip(parameters) {
+            let wanted = given.wanted(parameter.sql_type.without_modifier());
+            match given {
+                Given::Nothing => {}
+                Given::One(at) => {
+                    let text = self.expression_as(plain[at].0, wanted)?.text;
+                    let word = if parameter.mode == ParameterMode::Variadic { "VARIADIC " } else { "" };
+                    parts.push(format!("{word}{text}"));
+                }
+                Given::Elements(range) => {
+                    let items = range.map(|at| Ok(self.expression_as(plain[at].0, wanted)?.text));
+                    let items = items.collect::<Result<Vec<String>>>()?;
+                    parts.push(format!("VARIADIC ARRAY[{}]", items.join(", ")));
+                }
+            }
+        }
+        Ok(parts)
     }
 
     /// A function in FROM.
