@@ -17,7 +17,7 @@
 //!   `polymorphic` (the types of a routine's parameters in a call), `column_defaults`, `defaults` (of
 //!   parameters), `variadic_call`, `missing` (functions that Hyades lacks);
 //! * aggregates: `aggregate` (which they are), `aggregate_level` (whose they are), `aggregation` (as the
-//!   executor computes them), `ordered_set`;
+//!   executor computes them), `ordered_set`, `user_aggregate`, `support_call` (of what computes those);
 //! * windows: `window_call`, `window_definition`, `windowing` (as the executor computes them);
 //! * clauses of a query: `select`, `select_list`, `from_clause`, `rows_from` (functions in FROM), `join`,
 //!   `full_join`, `derived` and `recursive` (queries in FROM and WITH), `group_by`, `row_locks`;
@@ -78,8 +78,10 @@ mod set_call;
 mod similar_columns;
 pub(crate) mod special;
 mod subquery;
+pub(crate) mod support_call;
 pub(crate) mod tree;
 pub(crate) mod types;
+mod user_aggregate;
 pub(crate) mod variable;
 mod variadic_call;
 pub(crate) mod view;

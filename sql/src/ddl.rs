@@ -16,13 +16,14 @@
 //! * Indexes: `indexes` (the statements), `index_changes`, `index_expressions` (what they compute from a
 //!   row).
 //! * Other kinds of objects: `views`, `view_changes`, `materialized_views`, `sequences`, `drawing_defaults`
-//!   (defaults that draw from them), `routine_definition` (procedures and functions), `types`, `enum_types`,
-//!   `domains`, `type_spelling` (types in stored texts), `stored_texts`, `schemas`, `roles`, `databases`,
-//!   `triggers`, `extensions`.
+//!   (defaults that draw from them), `routine_definition` (procedures and functions), `aggregates`, `types`,
+//!   `enum_types`, `domains`, `type_spelling` (types in stored texts), `stored_texts`, `schemas`, `roles`,
+//!   `databases`, `triggers`, `extensions`.
 //! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
 
+mod aggregates;
 mod alter_table;
 pub(crate) mod alteration;
 pub(crate) mod alteration_steps;
@@ -92,6 +93,7 @@ impl Compiler<'_> {
             Statement::CreateTableAs(create) => self.create_table_as(create)?,
             Statement::CreateTableLike(create) => self.create_table_like(create)?,
             Statement::CreateRoutine(create) => self.create_routine(create)?,
+            Statement::CreateAggregate(create) => self.create_aggregate(create)?,
             Statement::DropRoutine(drop) => self.drop_routine(drop)?,
             Statement::CreateSchema(create) => self.create_schema(create)?,
             Statement::DropSchema(drop) => self.drop_schema(drop),

@@ -14,9 +14,10 @@
 //!   with handlers, GET DIAGNOSTICS);
 //! * cursors: `cursor` (within the routine), `shared_cursor` (kept by the session);
 //! * `sql_body`: functions in the language SQL; `trigger_function`: what triggers run, and `fired_trigger`
-//!   (the trigger);
+//!   (the trigger); `aggregate_fold`: what computes an aggregate of a user;
 //! * `replayable`: whether a call may be logged as a command.
 
+mod aggregate_fold;
 mod assignment;
 mod control;
 mod cursor;

@@ -9,7 +9,7 @@
 //! * the text before it is parsed: `lexer`, `split` (into statements, and limits), `lifting` (literals become
 //!   parameters), `deep_text` (room on the stack);
 //! * parsers of our own, on `tokens`: `control` (small statements), `copy_syntax`, `cursor_syntax`,
-//!   `comment_syntax`, `index_syntax`, `parameter_syntax`, `routine_syntax`, `schema_syntax`,
+//!   `comment_syntax`, `index_syntax`, `parameter_syntax`, `routine_syntax`, `aggregate_syntax`, `schema_syntax`,
 //!   `sequence_syntax`, `table_as_syntax`, `view_syntax`, `materialized_syntax`, `type_syntax`,
 //!   `domain_syntax`, `role_syntax`, `database_syntax`, `trigger_syntax`, `extension_syntax`;
 //! * sqlparser: `query` (calls it, and respells its errors), with `dialect` and `keywords` (what it accepts);
@@ -25,6 +25,7 @@
 //!   Hyades lacks);
 //! * `kept_names`: names respelled in texts that the catalog keeps.
 
+pub(crate) mod aggregate_syntax;
 pub(crate) mod alteration_syntax;
 mod array_suffix;
 pub(crate) mod call_syntax;
@@ -79,15 +80,15 @@ use hyades_types::error::Result;
 
 pub(crate) use parsed::{
     AccessCommand, AlterSchema, AlterSequence, AlterType, ChangeParameters, Comment, Commented, CopyFormat,
-    CopyHeader, CopyOptions, CopySource, CopyStatement, CreateExtension, CreateIndex, CreateRoutine,
-    CreateSchema, CreateSequence, CreateTableAs, CreateTableLike, CreateTrigger, CreateType, CreateView,
-    DatabaseCommand, DatabaseOptions, DeclareCursor, DomainAction, DropIndex, DropRoutine, DropSchema,
-    DropSequence, DropType, DropView, ExplainFormat, ExplainOptions, ExtensionCommand, FetchCursor,
-    ForceQuote, Granted, GrantedOn, IndexKey, IndexedWritten, IsolationModes, LikeClause, LikeParts,
-    ListenStatement, Maintained, Move, Moved, MovedTo, OnCommit, Overriding, Owned, ParameterChange,
-    ParameterHolder, QualifiedName, Refresh, RenameIndex, RoleName, RoleOption, SchemaElement,
-    SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TriggerAction, TriggerCommand, TypeAction,
-    WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns, WrittenType,
+    CopyHeader, CopyOptions, CopySource, CopyStatement, CreateAggregate, CreateExtension, CreateIndex,
+    CreateRoutine, CreateSchema, CreateSequence, CreateTableAs, CreateTableLike, CreateTrigger, CreateType,
+    CreateView, DatabaseCommand, DatabaseOptions, DeclareCursor, DomainAction, DropIndex, DropRoutine,
+    DropSchema, DropSequence, DropType, DropView, ExplainFormat, ExplainOptions, ExtensionCommand,
+    FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey, IndexedWritten, IsolationModes, LikeClause,
+    LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo, OnCommit, Overriding, Owned,
+    ParameterChange, ParameterHolder, QualifiedName, Refresh, RenameIndex, RoleName, RoleOption,
+    SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TriggerAction,
+    TriggerCommand, TypeAction, WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns, WrittenType,
 };
 
 use lexer::TokenKind;
@@ -213,7 +214,10 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
     }
     let parsed = match (table_as_syntax::create(sql)?, sequence_syntax::create(sql)?) {
         (Some(create), _) | (_, Some(create)) => Some(create),
-        _ => routine_syntax::create(sql)?,
+        _ => match aggregate_syntax::create(sql)? {
+            Some(create) => Some(create),
+            None => routine_syntax::create(sql)?,
+        },
     };
     match parsed {
         Some(create) => Ok(create),

@@ -22,7 +22,7 @@
 
 mod answers;
 pub(crate) mod available_extensions;
-mod builtins;
+pub(crate) mod builtins;
 mod class;
 mod classes;
 mod cluster;

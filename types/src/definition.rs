@@ -8,7 +8,8 @@
 //! * of tables: `check_constraint`, `reference` (actions, timing and comparisons of a foreign key),
 //!   `generation` (computed columns, also those that indexes on expressions need), `index_definition`,
 //!   `trigger_definition`;
-//! * other objects: `sequence_definition`, `view_definition`, `routine_definition`, `type_definition`,
+//! * other objects: `sequence_definition`, `view_definition`, `routine_definition`, `aggregate_definition`,
+//!   `type_definition`,
 //!   `database_definition`;
 //! * `comment`: which object, or part of one, a comment is on; `renumbering`: a catalog's copy.
 
@@ -18,6 +19,7 @@ use crate::access::{Rights, Role, RoleId};
 use crate::enumeration::EnumType;
 use crate::value::SqlType;
 
+mod aggregate_definition;
 mod check_constraint;
 mod comment;
 mod database_definition;
@@ -32,6 +34,7 @@ mod trigger_definition;
 mod type_definition;
 mod view_definition;
 
+pub use aggregate_definition::{AggregateDefinition, AggregateSteps, SupportFunction};
 pub use check_constraint::CheckConstraint;
 pub use comment::{CommentPart, CommentTarget};
 pub use database_definition::{DatabaseDefinition, DatabaseId};

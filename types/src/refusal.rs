@@ -49,7 +49,7 @@ missing! {
     AbsentObjects => "No such object can exist here: leave the statement out.",
     /// GRANT on kinds of objects without rights.
     AbsentRights => "There are no such rights here: leave the statement out.",
-    /// CREATE AGGREGATE.
+    /// Ordered-set aggregates of users, and states of internal types.
     Aggregates => "Use array_agg, and a function that takes the array.",
     /// AND CHAIN in routines.
     AndChain => "Use COMMIT or ROLLBACK without AND CHAIN: the next statement begins a transaction.",
@@ -195,7 +195,7 @@ missing! {
     Partitions => "Make one table and an index on the column that would choose the partition.",
     /// CREATE POLICY.
     Policies => "Grant rights on views that show only some of the rows.",
-    /// Polymorphic and unknown types of parameters.
+    /// Unknown types of parameters.
     ParameterTypes => "Write a function for each type.",
     /// Hashes of passwords.
     PasswordHashes => "Use the type bf.",

@@ -239,6 +239,7 @@ mod tests {
             path: None,
             is_strict: false,
             traits: Default::default(),
+            aggregate: None,
             declared: None,
         };
         let (databases, id) = (Databases::new(), RoutineId(9));

@@ -78,6 +78,7 @@ fn check_of(definition: &TypeDefinition) -> Option<Routine> {
         is_strict: false,
         path: None,
         traits: RoutineTraits::default(),
+        aggregate: None,
         declared: None,
     };
     Some(Routine::new(RoutineId(definition.id), check))

@@ -9,7 +9,7 @@ use sqlparser::ast::{
     FunctionArguments, OrderByExpr,
 };
 
-use super::aggregation::{Aggregate, AggregateKind, AggregateOrder, OrderedSet, Statistic};
+use super::aggregation::{Aggregate, AggregateKind, AggregateOrder, LIST, OrderedSet, Statistic};
 use super::bound::no_parameter_type;
 use super::coerce::{Category, category};
 use super::json_expression::json_aggregate;
@@ -122,6 +122,7 @@ pub(super) fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, 
             _ if argument.is_numeric() => (DoublePrecision, DoublePrecision),
             _ => return None,
         },
+        AggregateKind::Collect => (argument, LIST),
         AggregateKind::OrderedSet(_) | AggregateKind::Grouping => (argument, argument),
     })
 }
@@ -204,10 +205,20 @@ impl Binder<'_> {
             return self.fail(sqlstate::WRONG_OBJECT_TYPE, message, place);
         }
         let filter = self.aggregate_filter(call)?;
-        let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
         let mut aggregate = self.plain_aggregate(name, kind, list, place)?;
-        aggregate.is_distinct = is_distinct;
         aggregate.filter = filter;
+        self.complete_aggregate(&mut aggregate, list, place)?;
+        Ok(aggregate)
+    }
+
+    /// DISTINCT and ORDER BY of an aggregate.
+    pub(super) fn complete_aggregate(
+        &mut self,
+        aggregate: &mut Aggregate,
+        list: &FunctionArgumentList,
+        place: Place,
+    ) -> Result<()> {
+        aggregate.is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
         for clause in &list.clauses {
             let FunctionArgumentClause::OrderBy(keys) = clause else {
                 return self.unsupported(Missing::OtherForms, "this clause of an aggregate is", place);
@@ -224,7 +235,8 @@ impl Binder<'_> {
                 }
             }
         }
-        if is_distinct && aggregate.order.iter().any(|key| !aggregate.arguments.contains(&key.expr)) {
+        if aggregate.is_distinct && aggregate.order.iter().any(|key| !aggregate.arguments.contains(&key.expr))
+        {
             let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
             let place = list.clauses.iter().find_map(|clause| match clause {
                 FunctionArgumentClause::OrderBy(keys) => keys.first().map(|key| Place::of_expr(&key.expr)),
@@ -232,7 +244,7 @@ impl Binder<'_> {
             });
             return self.fail(sqlstate::INVALID_COLUMN_REFERENCE, message, place.unwrap_or(Place::Unknown));
         }
-        Ok(aggregate)
+        Ok(())
     }
 
     /// An aggregate with its arguments, whatever else is written in its call.

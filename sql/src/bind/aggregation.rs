@@ -1,6 +1,7 @@
 //! The aggregates of a query, as the executor computes them.
 
 use hyades_engine::procedure::ir::{Expr, Register};
+use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType};
 
 use super::bound::Place;
@@ -9,6 +10,9 @@ use super::bound::Place;
 /// that follow the procedure are laid out (`emit::stages`).
 pub(crate) const AGGREGATE_PLACEHOLDER: Register = 0xe000;
 pub(crate) const GROUP_PLACEHOLDER: Register = 0xf000;
+
+/// The type of the list of arguments of an aggregate of a user. Its elements need not be of one type.
+pub(crate) const LIST: SqlType = SqlType::Array(ArrayElement::System(SystemType::Record));
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AggregateKind {
@@ -30,6 +34,8 @@ pub(crate) enum AggregateKind {
     ArrayAgg(ArrayElement),
     /// The same for arrays, which form one array with one more dimension.
     ArrayOfArrays(ArrayElement),
+    /// The list for an aggregate of a user.
+    Collect,
     Statistic(Statistic),
     OrderedSet(OrderedSet),
     /// Which keys of the group its grouping set leaves out.
@@ -96,7 +102,10 @@ impl AggregateKind {
     /// Whether it treats NULL like any other value.
     pub(crate) fn takes_null(self) -> bool {
         match self {
-            AggregateKind::CountRows | AggregateKind::ArrayAgg(_) | AggregateKind::ArrayOfArrays(_) => true,
+            AggregateKind::CountRows
+            | AggregateKind::ArrayAgg(_)
+            | AggregateKind::ArrayOfArrays(_)
+            | AggregateKind::Collect => true,
             AggregateKind::OrderedSet(set) => set.is_hypothetical(),
             _ => false,
         }
@@ -106,7 +115,10 @@ impl AggregateKind {
     pub(crate) fn keeps_values(self) -> bool {
         matches!(
             self,
-            AggregateKind::ArrayAgg(_) | AggregateKind::ArrayOfArrays(_) | AggregateKind::OrderedSet(_)
+            AggregateKind::ArrayAgg(_)
+                | AggregateKind::ArrayOfArrays(_)
+                | AggregateKind::Collect
+                | AggregateKind::OrderedSet(_)
         )
     }
 }

@@ -572,8 +572,7 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
     ) -> Result<Item> {
         if is_aggregate_name(&own_name) {
-            let message = "aggregate functions are not allowed in functions in FROM";
-            return self.fail(sqlstate::GROUPING_ERROR, message, Place::of(name));
+            return self.aggregate_in_from(Place::of(name));
         }
         let call = Ast::Function(written_call(name.clone(), arguments.to_vec()));
         let (query, mut columns, outer) = self.lateral_rows_of(&select_of(call)?)?;
@@ -586,6 +585,11 @@ impl Binder<'_> {
         let (mut derived, relation) = self.derived_relation(query, columns, own_name.clone())?;
         derived.outer = outer;
         self.add_derived((derived, relation), alias, own_name)
+    }
+
+    fn aggregate_in_from<T>(&self, place: Place) -> Result<T> {
+        let message = "aggregate functions are not allowed in functions in FROM";
+        self.fail(sqlstate::GROUPING_ERROR, message, place)
     }
 
     /// A call of a routine.
@@ -606,6 +610,9 @@ impl Binder<'_> {
             return self.value_item(name, written, own, alias);
         };
         let definition = chosen.definition().clone();
+        if definition.kind == RoutineKind::Aggregate {
+            return self.aggregate_in_from(place);
+        }
         if definition.returns == Returns::Trigger {
             let message = format!("function \"{own}\" in FROM has unsupported return type trigger");
             return self.fail(sqlstate::DATATYPE_MISMATCH, message, place);

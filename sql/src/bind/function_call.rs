@@ -112,24 +112,7 @@ impl Binder<'_> {
             }
             [name] => fold(name),
             [schema, name] if fold(schema) == "pg_catalog" => fold(name),
-            [schema, name] => {
-                let parts = [fold(schema), fold(name)];
-                let full = parts.join(".");
-                if call.over.is_some() {
-                    return self.no_window_function(&full, place);
-                }
-                // The information schema's own, whose schema all roles may use.
-                if !lookup(&full).is_empty() {
-                    let arguments = self.arguments(&call.args, &full, place)?;
-                    return self.call_of(&full, arguments.bound, place);
-                }
-                self.check_schema(&parts[0], place)?;
-                let arguments = self.arguments(&call.args, &full, place)?;
-                return match self.routine_or_conversion(&parts, &arguments, place)? {
-                    Some(bound) => Ok(bound),
-                    None => Err(self.no_function(&full, &arguments.shown(), place)),
-                };
-            }
+            [schema, name] => return self.qualified_call([fold(schema), fold(name)], call, place),
             _ => {
                 let shown = call.name.to_string().to_ascii_lowercase();
                 return Err(self.no_function(&shown, "...", place));
@@ -152,12 +135,40 @@ impl Binder<'_> {
         if let Some(set) = self.try_set_call(call, place)? {
             return Ok(set);
         }
+        if let Some(aggregate) = self.try_user_aggregate(std::slice::from_ref(&name), call, place)? {
+            return Ok(aggregate);
+        }
         if let Some(aggregate) = self.try_aggregate(&name, call, place)? {
             return Ok(aggregate);
         }
         let plain = without_regclass(&name, &call.args);
         let arguments = self.arguments(plain.as_ref().unwrap_or(&call.args), &name, place)?;
         self.plain_call(name, arguments, place)
+    }
+
+    /// A call of what is in a schema other than `pg_catalog`.
+    fn qualified_call(&mut self, parts: [String; 2], call: &Function, place: Place) -> Result<Bound> {
+        let full = parts.join(".");
+        if let Some(over) = &call.over {
+            return match self.means_aggregate(&parts, call) {
+                true => self.window_call(&full, call, over, place),
+                false => self.no_window_function(&full, place),
+            };
+        }
+        // The information schema's own, whose schema all roles may use.
+        if !lookup(&full).is_empty() {
+            let arguments = self.arguments(&call.args, &full, place)?;
+            return self.call_of(&full, arguments.bound, place);
+        }
+        self.check_schema(&parts[0], place)?;
+        if let Some(aggregate) = self.try_user_aggregate(&parts, call, place)? {
+            return Ok(aggregate);
+        }
+        let arguments = self.arguments(&call.args, &full, place)?;
+        match self.routine_or_conversion(&parts, &arguments, place)? {
+            Some(bound) => Ok(bound),
+            None => Err(self.no_function(&full, &arguments.shown(), place)),
+        }
     }
 
     /// A call of a function that is not qualified, with the arguments as they are written.

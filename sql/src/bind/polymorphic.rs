@@ -7,7 +7,7 @@
 
 use hyades_types::definition::{Returns, RoutineDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::system_type::Polymorphic;
+use hyades_types::system_type::{Polymorphic, SystemType};
 use hyades_types::value::{ArrayElement, SqlType};
 
 use super::coerce::is_implicit;
@@ -22,6 +22,19 @@ pub(super) struct Actual {
     compatible: Option<SqlType>,
 }
 
+fn polymorphic(kind: Polymorphic) -> SqlType {
+    SqlType::System(SystemType::Polymorphic(kind))
+}
+
+/// The type of the elements of an array. The definition of an aggregate may be polymorphic itself.
+fn element_of(array: SqlType) -> Option<SqlType> {
+    match array.polymorphic() {
+        Some(Polymorphic::Array) => Some(polymorphic(Polymorphic::Element)),
+        Some(Polymorphic::CompatibleArray) => Some(polymorphic(Polymorphic::Compatible)),
+        _ => Some(array.element()?.sql_type().without_modifier()),
+    }
+}
+
 impl Actual {
     /// What the arguments for polymorphic parameters say. `None` if they do not fit each other.
     pub(super) fn of(binder: &Binder<'_>, given: &[(Polymorphic, &Bound)]) -> Option<Actual> {
@@ -30,7 +43,7 @@ impl Actual {
         for (kind, bound) in given {
             let known = bound.known_type().map(SqlType::without_modifier);
             let own = match known {
-                Some(known) if kind.is_array() => Some(known.element()?.sql_type().without_modifier()),
+                Some(known) if kind.is_array() => Some(element_of(known)?),
                 known => known,
             };
             if kind.is_compatible() {
@@ -71,9 +84,13 @@ impl Actual {
     fn type_of(self, kind: Polymorphic) -> Result<Option<SqlType>> {
         let element = if kind.is_compatible() { self.compatible } else { self.element };
         let Some(element) = element.filter(|_| kind.is_array()) else { return Ok(element) };
-        match ArrayElement::of(element) {
-            Some(element) => Ok(Some(SqlType::Array(element))),
-            None => {
+        match (ArrayElement::of(element), element.polymorphic()) {
+            (_, Some(Polymorphic::Element | Polymorphic::NonArray)) => {
+                Ok(Some(polymorphic(Polymorphic::Array)))
+            }
+            (_, Some(kind)) if kind.is_compatible() => Ok(Some(polymorphic(Polymorphic::CompatibleArray))),
+            (Some(element), _) => Ok(Some(SqlType::Array(element))),
+            (None, _) => {
                 let message = format!("could not find array type for data type {}", element.base_name());
                 Err(Error::input(sqlstate::UNDEFINED_OBJECT, message))
             }
@@ -81,15 +98,14 @@ impl Actual {
     }
 
     /// The routine that a call of a polymorphic one means.
-    pub(super) fn routine(self, polymorphic: &RoutineDefinition) -> Result<RoutineDefinition> {
-        for kind in polymorphic.types().filter_map(SqlType::polymorphic) {
+    pub(super) fn routine(self, declared: &RoutineDefinition) -> Result<RoutineDefinition> {
+        for kind in declared.types().filter_map(SqlType::polymorphic) {
             if self.type_of(kind)?.is_none() {
-                let kinds = || polymorphic.inputs().filter_map(|input| input.sql_type.polymorphic());
+                let kinds = || declared.inputs().filter_map(|input| input.sql_type.polymorphic());
                 let message = match kinds().all(Polymorphic::is_compatible) {
                     false => "could not determine polymorphic type because input has type unknown".to_owned(),
                     true => {
-                        let name = SqlType::System(hyades_types::system_type::SystemType::Polymorphic(kind));
-                        let name = name.base_name();
+                        let name = polymorphic(kind).base_name();
                         format!("could not determine polymorphic type {name} because input has type unknown")
                     }
                 };
@@ -100,7 +116,7 @@ impl Actual {
             Some(kind) => self.type_of(kind).unwrap_or(None).unwrap_or(sql_type),
             None => sql_type,
         };
-        Ok(polymorphic.with_actual(actual))
+        Ok(declared.with_actual(actual))
     }
 }
 
@@ -132,19 +148,22 @@ pub(crate) fn check_results(definition: &RoutineDefinition) -> Result<()> {
         if inputs.any(|input| input.is_compatible() == kind.is_compatible()) {
             continue;
         }
-        let inputs = match kind.is_compatible() {
-            false => "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange",
-            true => {
-                "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or \
-                 anycompatiblemultirange"
-            }
-        };
-        let result = result.base_name();
-        return Err(Error::input(
-            sqlstate::INVALID_PARAMETER_DEFINITION,
-            "cannot determine result data type",
-        )
-        .with_detail(format!("A result of type {result} requires at least one input of type {inputs}.")));
+        let message = "cannot determine result data type";
+        let error = Error::input(sqlstate::INVALID_PARAMETER_DEFINITION, message);
+        return Err(error.with_detail(polymorphic_hint(kind)));
     }
     Ok(())
+}
+
+/// Why a polymorphic type cannot be that of a result or of a state.
+pub(crate) fn polymorphic_hint(kind: Polymorphic) -> String {
+    let inputs = match kind.is_compatible() {
+        false => "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange",
+        true => {
+            "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or \
+             anycompatiblemultirange"
+        }
+    };
+    let own = polymorphic(kind).base_name();
+    format!("A result of type {own} requires at least one input of type {inputs}.")
 }

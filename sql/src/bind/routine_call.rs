@@ -278,7 +278,7 @@ impl Binder<'_> {
             return Err(self.place(error, place));
         }
         match (chosen.definition().kind, kind) {
-            (RoutineKind::Function, RoutineKind::Procedure) => {
+            (RoutineKind::Function | RoutineKind::Aggregate, RoutineKind::Procedure) => {
                 let error = Error::input(sqlstate::WRONG_OBJECT_TYPE, format!("{shown} is not a procedure"))
                     .with_hint("To call a function, use SELECT.");
                 Err(self.place(error, place))
@@ -344,7 +344,7 @@ impl Binder<'_> {
         let bound = exprs.into_iter().map(|argument| match argument {
             Some(argument) if Self::takes_rows(name) => self.json_argument(argument),
             Some(argument) => self.expression(argument),
-            None => Err(self.no_function(name, "*", place)),
+            None => Err(self.no_function(name, "", place)),
         });
         Ok(Arguments { bound: bound.collect::<Result<_>>()?, names })
     }
@@ -447,6 +447,9 @@ impl Binder<'_> {
         let Some(chosen) = self.choose_routine(parts, arguments, RoutineKind::Function, place)? else {
             return Ok(None);
         };
+        if chosen.definition().kind == RoutineKind::Aggregate {
+            return self.unsupported(Missing::Aggregates, "this form of a call of an aggregate is", place);
+        }
         if chosen.definition().returns == Returns::Trigger {
             let message = "trigger functions can only be called as triggers";
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));

@@ -160,7 +160,7 @@ impl Binder<'_> {
         loop {
             let definition = view.definition();
             let Some(wanted) = definition.view() else { return Ok((view, NOT_SINGLE)) };
-            let found = deep_text::within(&wanted.query, || Ok(reason(&query_of_view(wanted)?)))?;
+            let found = deep_text::within(&wanted.query, || Ok(reason(self, &query_of_view(wanted)?)))?;
             if let Some(reason) = found {
                 return Ok((view, reason));
             }
@@ -173,7 +173,7 @@ impl Binder<'_> {
 
     /// What can be changed through a view of this query.
     pub(crate) fn base_of(&mut self, query: &Query) -> Result<Option<ViewBase>> {
-        if reason(query).is_some() {
+        if reason(self, query).is_some() {
             return Ok(None);
         }
         let SetExpr::Select(select) = query.body.as_ref() else { return Ok(None) };
@@ -216,10 +216,10 @@ const NOT_SINGLE: &str =
     "Views that do not select from a single table or view are not automatically updatable.";
 
 /// Why a view of this query cannot be changed.
-fn reason(query: &Query) -> Option<&'static str> {
+fn reason(binder: &Binder<'_>, query: &Query) -> Option<&'static str> {
     let select = match query.body.as_ref() {
         SetExpr::Select(select) => select,
-        SetExpr::Query(inner) => return reason(inner),
+        SetExpr::Query(inner) => return reason(binder, inner),
         SetExpr::SetOperation { .. } => {
             return Some("Views containing UNION, INTERSECT, or EXCEPT are not automatically updatable.");
         }
@@ -240,7 +240,7 @@ fn reason(query: &Query) -> Option<&'static str> {
     if query.limit_clause.is_some() {
         return Some("Views containing LIMIT or OFFSET are not automatically updatable.");
     }
-    if let Some(reason) = reason_of_list(select) {
+    if let Some(reason) = reason_of_list(binder, select) {
         return Some(reason);
     }
     match select.from.as_slice() {
@@ -252,17 +252,18 @@ fn reason(query: &Query) -> Option<&'static str> {
     }
 }
 
-fn reason_of_list(select: &Select) -> Option<&'static str> {
+fn reason_of_list(binder: &Binder<'_>, select: &Select) -> Option<&'static str> {
     let mut found = None;
     for item in &select.projection {
         let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else { continue };
         let _ = ast::visit_expressions(expr, |part: &ast::Expr| {
             if let ast::Expr::Function(call) = part {
                 let idents = parts(&call.name).unwrap_or_default();
-                let name = idents.last().map(|ident| fold(ident)).unwrap_or_default();
+                let names: Vec<String> = idents.into_iter().map(fold).collect();
+                let name = names.last().cloned().unwrap_or_default();
                 if call.over.is_some() {
                     found = Some("Views that return window functions are not automatically updatable.");
-                } else if is_aggregate_name(&name) {
+                } else if is_aggregate_name(&name) || binder.means_aggregate(&names, call) {
                     found = Some("Views that return aggregate functions are not automatically updatable.");
                 }
             }

@@ -14,12 +14,13 @@ use sqlparser::ast::{
 };
 
 use super::aggregate::aggregate_kind;
-use super::aggregation::{AGGREGATE_PLACEHOLDER, AggregateKind, AggregateMode, OrderedSet};
+use super::aggregation::{AGGREGATE_PLACEHOLDER, Aggregate, AggregateKind, AggregateMode, OrderedSet};
 use super::coerce::is_implicit;
+use super::routine_call::Chosen as Routine;
 use super::windowing::{WINDOW_PLACEHOLDER, WindowCall, WindowFunction, WindowMode, WrittenWindow};
 use super::{Binder, Bound, Class, Place};
 use crate::expr;
-use crate::statement::names::fold;
+use crate::statement::names::{fold, parts};
 
 /// The function of this name, if it is a window function and no aggregate.
 fn function_named(name: &str) -> Option<WindowFunction> {
@@ -52,6 +53,21 @@ struct Chosen {
     result: SqlType,
     /// Whether the result is that of an aggregate of this name, which may have a JSON form.
     is_aggregate: bool,
+    /// The aggregate of a user that computes the result from a list.
+    folds: Option<Routine>,
+}
+
+impl Chosen {
+    fn aggregate(aggregate: Aggregate) -> Chosen {
+        Chosen {
+            function: WindowFunction::Aggregate(aggregate.kind),
+            arguments: aggregate.arguments,
+            argument_type: aggregate.argument_type,
+            result: aggregate.result,
+            is_aggregate: true,
+            folds: None,
+        }
+    }
 }
 
 impl Binder<'_> {
@@ -96,7 +112,7 @@ impl Binder<'_> {
         if let Some(around) = around {
             self.set_window_mode(around);
         }
-        let Chosen { function, arguments, argument_type, result, is_aggregate } = chosen?;
+        let Chosen { function, arguments, argument_type, result, is_aggregate, folds } = chosen?;
         let filter = filter?;
         if filter.is_some() && !is_aggregate {
             let message = "FILTER is not implemented for non-aggregate window functions";
@@ -109,6 +125,9 @@ impl Binder<'_> {
         let call =
             WindowCall { name: name.clone(), function, arguments, argument_type, filter, window, result };
         let bound = self.window_result(call, first, place)?;
+        if let Some(routine) = folds {
+            return self.folded(&routine, bound);
+        }
         Ok(match is_aggregate {
             true => self.json_result(&name, bound, item.as_ref(), place),
             false => bound,
@@ -149,6 +168,13 @@ impl Binder<'_> {
         list: &ast::FunctionArgumentList,
         place: Place,
     ) -> Result<Chosen> {
+        let idents: Vec<String> = parts(&call.name)?.into_iter().map(fold).collect();
+        if self.means_aggregate(&idents, call) {
+            self.refuse_within_group(name, call, list, place)?;
+            let (routine, aggregate, _) = self.user_aggregate(&idents, list, place)?;
+            self.check_plain_call(list, place)?;
+            return Ok(Chosen { folds: Some(routine), ..Chosen::aggregate(aggregate) });
+        }
         let kind = aggregate_kind(name);
         let is_plain = list.args.is_empty() && call.within_group.is_empty();
         if let Some(kind) = kind
@@ -211,13 +237,7 @@ impl Binder<'_> {
         }
         let aggregate = self.plain_aggregate(name, kind, list, place)?;
         self.check_plain_call(list, place)?;
-        Ok(Chosen {
-            function: WindowFunction::Aggregate(aggregate.kind),
-            arguments: aggregate.arguments,
-            argument_type: aggregate.argument_type,
-            result: aggregate.result,
-            is_aggregate: true,
-        })
+        Ok(Chosen::aggregate(aggregate))
     }
 
     /// 42809 for another function with OVER.
@@ -268,6 +288,7 @@ impl Binder<'_> {
             argument_type: result,
             result,
             is_aggregate: false,
+            folds: None,
         };
         match (function, arguments.as_slice()) {
             (Of::RowNumber | Of::Rank | Of::DenseRank, []) => Ok(chosen(Vec::new(), SqlType::BigInt)),

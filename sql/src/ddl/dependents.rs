@@ -192,6 +192,13 @@ impl<'a> Dependents<'a> {
                 for table in &self.tables {
                     self.session.callers_in(table, routine, &mut found);
                 }
+                let called = &routine.definition;
+                let uses = |other: &&Arc<Routine>| {
+                    let aggregate = other.definition.aggregate.as_ref();
+                    aggregate.is_some_and(|own| own.uses_routine(&called.name, &called.identity()))
+                };
+                let aggregates = self.routines.iter().filter(uses);
+                found.extend(aggregates.map(|own| (Object::Routine(Arc::clone(own)), false)));
                 let calls = |text: &str, reads: Reads<'_>| self.session.calls(text, reads, routine);
                 self.types.iter().for_each(|own| self.session.users_in_domain(own, calls, &mut found));
             }

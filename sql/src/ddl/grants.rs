@@ -122,6 +122,7 @@ fn kind_of(on: &GrantedOn<Vec<SqlType>>) -> (ObjectKind, &'static str) {
             match kind {
                 Some(RoutineKind::Function) => "function",
                 Some(RoutineKind::Procedure) => "procedure",
+                Some(RoutineKind::Aggregate) => "aggregate",
                 None => "routine",
             },
         ),

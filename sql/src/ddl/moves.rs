@@ -46,6 +46,7 @@ impl Compiler<'_> {
                 let command = match kind {
                     Some(RoutineKind::Function) => "ALTER FUNCTION",
                     Some(RoutineKind::Procedure) => "ALTER PROCEDURE",
+                    Some(RoutineKind::Aggregate) => "ALTER AGGREGATE",
                     None => "ALTER ROUTINE",
                 };
                 (command, Moved::Routine { kind: *kind, arguments })
@@ -477,6 +478,11 @@ impl Viewpoint {
         let mut new = definition.clone();
         if moving.moves_routine(&definition.name, &definition.identity()) {
             new.name.schema.clone_from(&moving.to);
+        }
+        for function in new.aggregate.iter_mut().flat_map(|aggregate| aggregate.functions_mut()) {
+            if moving.moves_routine(&function.name, &function.types) {
+                function.name.schema.clone_from(&moving.to);
+            }
         }
         if let (Some(from), Some(path)) = (&moving.renamed, &mut new.path) {
             for schema in path.iter_mut().filter(|schema| *schema == from) {

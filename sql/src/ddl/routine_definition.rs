@@ -47,7 +47,7 @@ impl Compiler<'_> {
         }
         let command = match create.kind {
             RoutineKind::Procedure => "CREATE PROCEDURE",
-            RoutineKind::Function => "CREATE FUNCTION",
+            RoutineKind::Function | RoutineKind::Aggregate => "CREATE FUNCTION",
         };
         let or_replace = create.or_replace;
         Ok(CatalogStatement::new(
@@ -118,6 +118,7 @@ impl Compiler<'_> {
             is_strict: create.is_strict,
             path: self.path_of_body(create.path.as_deref()),
             traits,
+            aggregate: None,
             declared: None,
         };
         check_results(&definition)?;
@@ -163,7 +164,7 @@ impl Compiler<'_> {
     }
 
     /// The name of a type, also `table.column%TYPE`. Lengths and precisions do not count in a signature.
-    fn written_type(&self, name: &str) -> Result<SqlType> {
+    pub(super) fn written_type(&self, name: &str) -> Result<SqlType> {
         let Some((column, suffix)) = name.rsplit_once('%') else {
             let folded = name.trim().to_ascii_lowercase();
             let own = folded.strip_prefix("pg_catalog.").unwrap_or(&folded);
@@ -293,6 +294,7 @@ impl Compiler<'_> {
         let command = match drop.kind {
             Some(RoutineKind::Procedure) => "DROP PROCEDURE",
             Some(RoutineKind::Function) => "DROP FUNCTION",
+            Some(RoutineKind::Aggregate) => "DROP AGGREGATE",
             None => "DROP ROUTINE",
         };
         let (kind, if_exists) = (drop.kind, drop.if_exists);
@@ -333,7 +335,11 @@ fn check_names(parameters: &[RoutineParameter], returns: &Returns, language: &st
 }
 
 /// Checks a parameter, and whether it may follow a VARIADIC one.
-fn check_variadic(parameter: &RoutineParameter, follows_one: bool, kind: RoutineKind) -> Result<()> {
+pub(super) fn check_variadic(
+    parameter: &RoutineParameter,
+    follows_one: bool,
+    kind: RoutineKind,
+) -> Result<()> {
     let is_array = match parameter.sql_type.polymorphic() {
         Some(kind) => kind.is_array(),
         None => matches!(parameter.sql_type, SqlType::Array(_)),
@@ -367,6 +373,12 @@ fn refuse_member(routine: &Routine) -> Result<()> {
         .with_hint(format!("You can drop extension {extension} instead.")))
 }
 
+/// Whether a statement about routines of a kind may mean this one: FUNCTION also says aggregate.
+fn is_of_kind(definition: &RoutineDefinition, kind: RoutineKind) -> bool {
+    let is_aggregate = definition.kind == RoutineKind::Aggregate && kind == RoutineKind::Function;
+    definition.kind == kind || is_aggregate
+}
+
 /// A routine that does not exist.
 pub(super) struct MissingRoutine {
     word: &'static str,
@@ -377,7 +389,10 @@ pub(super) struct MissingRoutine {
 
 impl MissingRoutine {
     fn shown(&self) -> String {
-        let types = self.types.as_ref().map_or(String::new(), |types| types.join(", "));
+        let types = match self.types.as_deref() {
+            Some([]) if self.word == RoutineKind::Aggregate.word() => "*".to_owned(),
+            types => types.map_or(String::new(), |types| types.join(", ")),
+        };
         format!("{} {}({types})", self.word, self.name)
     }
 
@@ -406,12 +421,20 @@ impl Viewpoint {
             }
             if old.kind != definition.kind {
                 return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, "cannot change routine kind")
-                    .with_detail(format!("\"{}\" is a {}.", old.name.name, old.kind.word())));
+                    .with_detail(match old.kind {
+                        RoutineKind::Aggregate => format!("\"{}\" is an aggregate function.", old.name.name),
+                        kind => format!("\"{}\" is a {}.", old.name.name, kind.word()),
+                    }));
             }
             if old.returns != definition.returns {
                 let message = "cannot change return type of existing function";
-                return Err(Error::input(sqlstate::INVALID_PARAMETER_DEFINITION, message)
-                    .with_hint(format!("Use DROP FUNCTION {} first.", old.signature().replace(", ", ","))));
+                return Err(Error::input(sqlstate::INVALID_PARAMETER_DEFINITION, message).with_hint(
+                    format!(
+                        "Use DROP {} {} first.",
+                        old.kind.word().to_ascii_uppercase(),
+                        old.signature().replace(", ", ",")
+                    ),
+                ));
             }
             let renamed = old
                 .inputs()
@@ -460,12 +483,16 @@ impl Viewpoint {
             .iter()
             .filter(|routine| match types {
                 Some(types) => routine.definition.identity() == *types,
-                None => kind.is_none_or(|kind| routine.definition.kind == kind),
+                None => kind.is_none_or(|kind| is_of_kind(&routine.definition, kind)),
             })
             .collect();
         match fitting.as_slice() {
-            [only] if kind.is_some_and(|kind| only.definition.kind != kind) => {
-                let message = format!("{} is not a {word}", only.definition.signature());
+            [only] if kind.is_some_and(|kind| !is_of_kind(&only.definition, kind)) => {
+                let signature = only.definition.signature();
+                let message = match kind {
+                    Some(RoutineKind::Aggregate) => format!("function {signature} is not an aggregate"),
+                    _ => format!("{signature} is not a {word}"),
+                };
                 Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message))
             }
             [only] => Ok(Ok(Arc::clone(only))),
@@ -501,6 +528,11 @@ impl Viewpoint {
             }
             match self.find_routine((kind, types.as_deref()), name)? {
                 Ok(routine) => {
+                    if kind == Some(RoutineKind::Function) && routine.definition.aggregate.is_some() {
+                        let message = format!("\"{}\" is an aggregate function", name.shown());
+                        return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+                            .with_hint("Use DROP AGGREGATE to drop aggregate functions."));
+                    }
                     refuse_member(&routine)?;
                     dropped.push(routine);
                 }

@@ -7,7 +7,8 @@ use hyades_types::collect;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::accumulated;
 use hyades_types::interval::Interval;
-use hyades_types::value::{Numeric, SqlType, Value};
+use hyades_types::system_type::SystemType;
+use hyades_types::value::{ArrayElement, Numeric, SqlType, Value};
 use hyades_types::{compare, memory, numeric};
 
 use super::moments::{FloatSums, Moments};
@@ -62,7 +63,9 @@ impl Accumulator {
             AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor => Accumulator::Bits(None),
             AggregateKind::StringAgg if call.argument_type == SqlType::Bytea => Accumulator::Bytes(None),
             AggregateKind::StringAgg => Accumulator::Text(None),
-            AggregateKind::ArrayAgg(_) | AggregateKind::ArrayOfArrays(_) => Accumulator::Elements(Vec::new()),
+            AggregateKind::ArrayAgg(_) | AggregateKind::ArrayOfArrays(_) | AggregateKind::Collect => {
+                Accumulator::Elements(Vec::new())
+            }
             AggregateKind::Statistic(_) => Accumulator::Moments(match call.argument_type {
                 SqlType::Numeric(_) => Moments::exact(),
                 _ => Moments::Float(FloatSums::default()),
@@ -149,8 +152,12 @@ impl Accumulator {
             Accumulator::Text(text) => add_text(text, value, arguments.get(1))?,
             Accumulator::Bytes(bytes) => add_bytes(bytes, value, arguments.get(1))?,
             Accumulator::Elements(elements) => {
-                memory::check_growth::<Value>(elements.capacity(), elements.len() + 1)?;
-                elements.push(collect::values::copy(value)?);
+                let kept =
+                    if kind == AggregateKind::Collect { arguments } else { std::slice::from_ref(value) };
+                memory::check_growth::<Value>(elements.capacity(), elements.len() + kept.len())?;
+                for value in kept {
+                    elements.push(collect::values::copy(value)?);
+                }
             }
             Accumulator::Moments(moments) => moments.add(arguments)?,
             Accumulator::Ordered(ordered) => ordered.add(arguments)?,
@@ -287,6 +294,7 @@ impl Accumulator {
             },
             Accumulator::Elements(elements) => match call.kind {
                 AggregateKind::ArrayAgg(element) if !elements.is_empty() => Value::array(element, elements),
+                AggregateKind::Collect => Value::array(ArrayElement::System(SystemType::Record), elements),
                 AggregateKind::ArrayOfArrays(element) if !elements.is_empty() => {
                     accumulated(element, &elements)?
                 }

@@ -96,7 +96,8 @@ impl Group {
                 accumulator.add(call.kind, arguments)?;
                 gathered += accumulator.text_bytes().saturating_sub(before);
                 if call.kind.keeps_values() {
-                    gathered += held_bytes(&arguments[..1]);
+                    let kept = if call.kind == AggregateKind::Collect { arguments } else { &arguments[..1] };
+                    gathered += held_bytes(kept);
                 }
             } else {
                 let width = call.arguments.len() + call.order.len();

@@ -19,7 +19,7 @@ use super::parse::{self, IN_SQL};
 use super::tree::{
     Block, Body, BoundCursor, Declaration, DeclarationKind, Fragment, OpenedFor, Path, Statement,
 };
-use crate::bind::aggregation::AggregateMode;
+use crate::bind::aggregation::{AggregateMode, LIST};
 use crate::bind::callee::{signature_of, while_compiling};
 use crate::bind::scope::Scope as Relations;
 use crate::bind::scope::named_columns;
@@ -99,6 +99,12 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
     if definition.language == DOMAIN_CHECK {
         return Routine::of_domain(definition, context);
     }
+    if definition.kind == RoutineKind::Aggregate {
+        return match definition.is_polymorphic() {
+            true => Ok(Procedure::default()),
+            false => Routine::of_aggregate(definition, context),
+        };
+    }
     let body = parse::parse(definition).map_err(|error| shifted(error, offset))?;
     if definition.returns == Returns::Trigger {
         // Its records have columns only when a trigger of a table runs it.
@@ -149,7 +155,7 @@ impl<'a> Routine<'a> {
             compiler: Compiler::new(&definition.body, context, &[], 0)?,
             definition: Arc::new(definition.clone()),
             body: &definition.body,
-            is_atomic: definition.kind == RoutineKind::Function,
+            is_atomic: definition.kind != RoutineKind::Procedure,
             offset,
             around: Vec::new(),
             blocks: 0,
@@ -322,6 +328,7 @@ impl<'a> Routine<'a> {
         }
         let parameters = match &self.trigger {
             Some(trigger) => trigger.parameters.clone(),
+            None if self.definition.kind == RoutineKind::Aggregate => vec![LIST],
             None => self.definition.inputs().map(|input| input.sql_type.without_modifier()).collect(),
         };
         let output = self.returned_types();
@@ -694,7 +701,7 @@ impl<'a> Routine<'a> {
             (None, Some(value)) => {
                 let has_outputs = self.definition.parameters.iter().any(|p| p.mode.is_output());
                 let place = match self.definition.kind {
-                    RoutineKind::Procedure => "a procedure",
+                    RoutineKind::Procedure | RoutineKind::Aggregate => "a procedure",
                     RoutineKind::Function if self.is_set() => "a function returning set",
                     RoutineKind::Function if has_outputs => "a function with OUT parameters",
                     RoutineKind::Function => "a function returning void",
@@ -702,7 +709,7 @@ impl<'a> Routine<'a> {
                 let message = format!("RETURN cannot have a parameter in {}", place.trim_start_matches("a "));
                 let message = message.replace("in procedure", "in a procedure");
                 let state = match self.definition.kind {
-                    RoutineKind::Procedure => sqlstate::SYNTAX_ERROR,
+                    RoutineKind::Procedure | RoutineKind::Aggregate => sqlstate::SYNTAX_ERROR,
                     RoutineKind::Function => sqlstate::DATATYPE_MISMATCH,
                 };
                 return self.fail(state, message, value.start);

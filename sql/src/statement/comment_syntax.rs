@@ -5,13 +5,13 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::Missing;
 
 use super::parsed::{Comment, Commented, QualifiedName, Statement};
-use super::routine_syntax::signature;
+use super::routine_syntax::signature_of;
+
 use super::tokens::Tokens;
 
 /// Objects of PostgreSQL that cannot be created here, or that have no comments here.
-const MISSING: [&str; 18] = [
+const MISSING: [&str; 17] = [
     "access",
-    "aggregate",
     "cast",
     "collation",
     "conversion",
@@ -52,6 +52,7 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
         "trigger" => Commented::Trigger(String::new()),
         "extension" => Commented::Extension,
         "function" => Commented::Routine { kind: Some(RoutineKind::Function), arguments: None },
+        "aggregate" => Commented::Routine { kind: Some(RoutineKind::Aggregate), arguments: None },
         "procedure" => Commented::Routine { kind: Some(RoutineKind::Procedure), arguments: None },
         "routine" => Commented::Routine { kind: None, arguments: None },
         _ => return tokens.error(),
@@ -77,7 +78,7 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
         }
         Commented::Routine { kind, .. } => {
             let name = tokens.qualified_name()?;
-            (Commented::Routine { kind, arguments: signature(&mut tokens)? }, name)
+            (Commented::Routine { kind, arguments: signature_of(kind, &mut tokens)? }, name)
         }
         Commented::Extension => (Commented::Extension, QualifiedName::new(None, tokens.identifier()?)),
         other => (other, tokens.qualified_name()?),

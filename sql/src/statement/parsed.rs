@@ -124,6 +124,7 @@ pub(crate) enum Statement {
     /// DO: a block without a name.
     Do(Box<CreateRoutine>),
     CreateRoutine(Box<CreateRoutine>),
+    CreateAggregate(Box<CreateAggregate>),
     DropRoutine(DropRoutine),
     CreateSchema(Box<CreateSchema>),
     DropSchema(DropSchema),
@@ -357,6 +358,16 @@ pub(crate) struct CreateRoutine {
     pub(crate) traits: RoutineTraits,
     /// SET search_path.
     pub(crate) path: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct CreateAggregate {
+    pub(crate) or_replace: bool,
+    pub(crate) name: QualifiedName,
+    /// `None`: an option gives the type of the only one.
+    pub(crate) parameters: Option<Vec<WrittenParameter>>,
+    /// Names, and the texts of the values that are given.
+    pub(crate) options: Vec<(String, Option<String>)>,
 }
 
 #[derive(Clone, Debug)]

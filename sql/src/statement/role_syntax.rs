@@ -11,7 +11,7 @@ use super::lexer::{Token, TokenKind, character_position};
 use super::parsed::{
     AccessCommand, Granted, GrantedOn, QualifiedName, RoleName, RoleOption, Statement, WrittenParameter,
 };
-use super::routine_syntax::signature;
+use super::routine_syntax::signature_of;
 use super::tokens::Tokens;
 
 /// An error at the token that begins at this byte.
@@ -358,7 +358,7 @@ fn granted_on(tokens: &mut Tokens<'_>) -> Result<GrantedOn<Vec<WrittenParameter>
         let mut routines = Vec::new();
         loop {
             let name = tokens.qualified_name()?;
-            routines.push((name, signature(tokens)?));
+            routines.push((name, signature_of(routine, tokens)?));
             if !tokens.accept_symbol(",") {
                 return Ok(GrantedOn::Routines(routine, routines));
             }

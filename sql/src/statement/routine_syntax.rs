@@ -398,9 +398,34 @@ fn default(tokens: &mut Tokens<'_>) -> Result<String> {
     Ok(tokens.sql[start..end].to_owned())
 }
 
-/// The arguments that distinguish a routine from others of its name, if they are given.
-pub(super) fn signature(tokens: &mut Tokens<'_>) -> Result<Option<Vec<WrittenParameter>>> {
-    if tokens.peek().is_symbol("(") { parameters(tokens).map(Some) } else { Ok(None) }
+/// The arguments that distinguish a routine of this kind from others of its name, if they are given.
+pub(super) fn signature_of(
+    kind: Option<RoutineKind>,
+    tokens: &mut Tokens<'_>,
+) -> Result<Option<Vec<WrittenParameter>>> {
+    match kind {
+        Some(RoutineKind::Aggregate) => aggregate_signature(tokens).map(Some),
+        _ if tokens.peek().is_symbol("(") => parameters(tokens).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// `(*)`, or parameters.
+pub(super) fn aggregate_signature(tokens: &mut Tokens<'_>) -> Result<Vec<WrittenParameter>> {
+    if tokens.peek_at(1).is_symbol("*") {
+        tokens.expect_symbol("(")?;
+        tokens.next();
+        tokens.expect_symbol(")")?;
+        return Ok(Vec::new());
+    }
+    if tokens.peek_at(1).is_symbol(")") {
+        tokens.next();
+        return tokens.error();
+    }
+    if tokens.peek_at(1).is_word("order") && tokens.peek_at(2).is_word("by") {
+        return tokens.unsupported(Missing::Aggregates, "ordered-set aggregates of users are");
+    }
+    parameters(tokens)
 }
 
 /// `DROP ...`, if it drops routines.
@@ -410,6 +435,8 @@ pub(crate) fn drop_routine(sql: &str) -> Result<Option<Statement>> {
         Some(RoutineKind::Procedure)
     } else if tokens.accept("function") {
         Some(RoutineKind::Function)
+    } else if tokens.accept("aggregate") {
+        Some(RoutineKind::Aggregate)
     } else if tokens.accept("routine") {
         None
     } else {
@@ -419,7 +446,7 @@ pub(crate) fn drop_routine(sql: &str) -> Result<Option<Statement>> {
     let mut names = Vec::new();
     loop {
         let name = tokens.qualified_name()?;
-        let arguments = signature(&mut tokens)?;
+        let arguments = signature_of(kind, &mut tokens)?;
         names.push((name, arguments));
         if !tokens.accept_symbol(",") {
             break;

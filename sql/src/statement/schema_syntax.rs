@@ -10,7 +10,7 @@ use hyades_types::refusal::Missing;
 use super::lexer::{TokenKind, character_position};
 use super::parsed::{AlterSchema, CreateSchema, DropSchema, Move, Moved, MovedTo, SchemaElement, Statement};
 use super::role_syntax::role;
-use super::routine_syntax::signature;
+use super::routine_syntax::signature_of;
 use super::tokens::Tokens;
 
 /// The statement after its first word, or `None` if the next word is not SCHEMA.
@@ -122,6 +122,7 @@ fn moved(sql: &str) -> Result<Option<Statement>> {
     ];
     let routines = [
         ("function", Some(RoutineKind::Function)),
+        ("aggregate", Some(RoutineKind::Aggregate)),
         ("procedure", Some(RoutineKind::Procedure)),
         ("routine", None),
     ];
@@ -142,7 +143,10 @@ fn moved(sql: &str) -> Result<Option<Statement>> {
     let Ok(name) = tokens.qualified_name() else { return Ok(None) };
     let moved = match (relation, routine) {
         (Some(relation), _) => relation,
-        (None, kind) => Moved::Routine { kind: kind.flatten(), arguments: signature(&mut tokens)? },
+        (None, kind) => {
+            let kind = kind.flatten();
+            Moved::Routine { kind, arguments: signature_of(kind, &mut tokens)? }
+        }
     };
     let next = [tokens.peek(), tokens.peek_at(1)];
     let is_schema = next[0].is_word("set") && next[1].is_word("schema");

@@ -59,6 +59,7 @@ impl Statement {
             Statement::DropView(drop) => relations(&drop.names),
             Statement::Refresh(refresh) => vec![relation(&refresh.name)],
             Statement::CreateRoutine(create) => vec![other(&create.name)],
+            Statement::CreateAggregate(create) => vec![other(&create.name)],
             Statement::DropRoutine(drop) => drop.names.iter().map(|(name, _)| other(name)).collect(),
             Statement::Move(change) => vec![of_moved(&change.moved, &change.name)],
             Statement::CreateSequence(create) => of_sequence(&create.name, &create.options),

@@ -88,7 +88,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_description" => System::description_rows,
         "pg_type" => System::type_rows,
         "pg_enum" => System::enum_rows,
-        "pg_aggregate" => builtins::aggregates,
+        "pg_aggregate" => routines::aggregates,
         "pg_cast" => builtins::casts,
         "pg_operator" => builtins::operators,
         "pg_opclass" => |_| operator_classes::operator_classes(),

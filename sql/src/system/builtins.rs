@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use hyades_types::identifier::quoted_identifier;
-use hyades_types::value::Value;
+use hyades_types::value::{SqlType, Value};
 
 use super::object_id::{OWNER, PG_CATALOG};
 use super::row::{self, NamedRow, int2, int4, letters, oid, oids, or_null, text, texts, truth};
@@ -207,12 +207,45 @@ impl BuiltIn {
     }
 }
 
+/// What a call of one of PostgreSQL's functions needs to be found.
+pub(crate) struct Callable {
+    /// The numbers of the types of its parameters.
+    pub(crate) types: &'static [u32],
+    /// The number of the type of its result.
+    pub(crate) result: u32,
+    pub(crate) is_strict: bool,
+}
+
+/// PostgreSQL's functions of this name that are no aggregates.
+pub(crate) fn callable(name: &str) -> impl Iterator<Item = Callable> {
+    let functions = named(name).iter().filter(|function| function.words.word(8) == "f");
+    functions.map(|function| Callable {
+        types: &function.arguments,
+        result: function.words.number(RESULT),
+        is_strict: function.words.word(10) == "t",
+    })
+}
+
+/// The operator that calls this function.
+pub(crate) fn operator_of(name: &str, types: &[SqlType]) -> Option<&'static str> {
+    static OPERATORS: LazyLock<Vec<Words>> =
+        LazyLock::new(|| Words::all(include_str!("operators.txt")).collect());
+    let wanted = named(name).iter().find(|function| {
+        let own = function.arguments.iter().copied();
+        own.eq(types.iter().map(|sql_type| sql_type.oid()))
+    })?;
+    let operator = OPERATORS.iter().find(|words| {
+        words.word(10).rsplit_once('/').is_some_and(|(_, number)| number.parse() == Ok(wanted.oid))
+    })?;
+    Some(operator.word(1))
+}
+
 /// The rows of `pg_proc`.
 pub(super) fn functions() -> Vec<NamedRow> {
     FUNCTIONS.iter().map(BuiltIn::row).collect()
 }
 
-/// `pg_aggregate`
+/// The rows of `pg_aggregate`.
 pub(super) fn aggregates(system: &System) -> Vec<NamedRow> {
     const TRANSITIONS: [&str; 8] = [
         "aggtransfn",
@@ -248,6 +281,15 @@ pub(super) fn aggregates(system: &System) -> Vec<NamedRow> {
         row
     };
     Words::all(include_str!("aggregates.txt")).map(row).collect()
+}
+
+/// The number of the operator of this name that takes values of one type.
+pub(super) fn operator_on(name: &str, sql_type: u32) -> u32 {
+    let name = name.trim_start_matches("pg_catalog.");
+    let mut operators = Words::all(include_str!("operators.txt"));
+    let is_it =
+        |words: &Words| words.word(1) == name && words.number(5) == sql_type && words.number(6) == sql_type;
+    operators.find(is_it).map_or(0, |words| words.number(0))
 }
 
 /// `pg_operator`

@@ -75,7 +75,8 @@ impl System {
             Question::ConstraintDefinition => self.constraint_text(oid, is_pretty(arguments)),
             Question::TriggerDefinition => or_null(self.trigger_text(oid, is_pretty(arguments)), text),
             Question::RoutineSource => {
-                or_null(routine(), |definition| text(definitions::routine(self, definition)))
+                let written = routine().filter(|definition| definition.aggregate.is_none());
+                or_null(written, |definition| text(definitions::routine(self, definition)))
             }
             Question::RoutineResult => {
                 or_null(routine().and_then(|definition| definitions::result(self, definition)), text)

@@ -1,14 +1,16 @@
 //! Procedures and functions: `pg_proc`.
 
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::access::ObjectKind;
 use hyades_types::definition::{
     DeclaredParallel, DeclaredVolatility, ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind,
+    SupportFunction,
 };
 use hyades_types::identifier::quoted_identifier;
 use hyades_types::system_type::{Polymorphic, SystemType};
 use hyades_types::value::{SqlType, Value};
 
-use super::row::{NamedRow, int2, letters, oid, oids, or_null, text, texts, truth};
+use super::row::{NamedRow, int2, int4, letters, oid, oids, or_null, text, texts, truth};
 use super::snapshot::System;
 use super::{builtins, definitions, object_id};
 
@@ -87,7 +89,11 @@ fn routine_row(system: &System, id: RoutineId, definition: &RoutineDefinition) -
     let has_names = all.names.iter().any(|name| !name.is_empty());
     let is_set = definition.returns.is_set();
     let defaults = definition.inputs().filter(|parameter| parameter.default.is_some());
-    let language = if definition.language == "plpgsql" { object_id::PLPGSQL } else { object_id::SQL };
+    let language = match definition.language.as_str() {
+        "plpgsql" => object_id::PLPGSQL,
+        "internal" => object_id::INTERNAL,
+        _ => object_id::SQL,
+    };
     let traits = &definition.traits;
     let rows = if is_set { traits.rows.unwrap_or(definitions::USUAL_ROWS) } else { 0.0 };
     vec![
@@ -99,7 +105,7 @@ fn routine_row(system: &System, id: RoutineId, definition: &RoutineDefinition) -
         ("procost", Value::Real(traits.cost.unwrap_or(definitions::USUAL_COST))),
         ("prorows", Value::Real(rows)),
         ("provariadic", oid(variadic_element(definition))),
-        ("prokind", text(if definition.kind == RoutineKind::Procedure { "p" } else { "f" })),
+        ("prokind", text(kind_letter(definition.kind))),
         ("proleakproof", truth(traits.is_leakproof)),
         ("proisstrict", truth(definition.is_strict)),
         ("proretset", truth(is_set)),
@@ -131,10 +137,19 @@ fn routine_row(system: &System, id: RoutineId, definition: &RoutineDefinition) -
         ),
         ("proargmodes", or_null(has_modes.then_some(all.modes), letters)),
         ("proargnames", or_null(has_names.then_some(all.names), texts)),
-        ("prosrc", text(&definition.body)),
+        ("prosrc", text(if definition.aggregate.is_some() { "aggregate_dummy" } else { &definition.body })),
         ("proconfig", or_null(path_shown(definition), |path| texts([path]))),
         ("proacl", system.access_list(id.0, ObjectKind::Routine)),
     ]
+}
+
+/// `prokind`
+fn kind_letter(kind: RoutineKind) -> &'static str {
+    match kind {
+        RoutineKind::Function => "f",
+        RoutineKind::Procedure => "p",
+        RoutineKind::Aggregate => "a",
+    }
 }
 
 /// `provariadic`
@@ -153,4 +168,62 @@ fn path_shown(definition: &RoutineDefinition) -> Option<String> {
     let path = definitions::path_of(definition);
     let names: Vec<String> = path.iter().map(|schema| quoted_identifier(schema).to_string()).collect();
     definition.traits.sets_path.then(|| format!("search_path={}", names.join(", ")))
+}
+
+/// The number of a function that an aggregate uses.
+fn number_of(system: &System, function: &SupportFunction) -> u32 {
+    if function.name.schema == "pg_catalog" {
+        let types: Vec<u32> = function.types.iter().map(|sql_type| sql_type.oid()).collect();
+        let named = builtins::named(&function.name.name);
+        return named.iter().find(|own| own.arguments == types).map_or(0, |own| own.oid);
+    }
+    let is_it = |other: &RoutineDefinition| other.name == function.name && other.identity() == function.types;
+    let mut routines = system.facts.routines.iter();
+    routines.find(|other| is_it(&other.definition)).map_or(0, |other| object_id::of_routine(other.id))
+}
+
+/// `pg_aggregate`
+pub(super) fn aggregates(system: &System) -> Vec<NamedRow> {
+    let mut rows = builtins::aggregates(system);
+    rows.extend(system.facts.routines.iter().filter_map(|routine| aggregate_row(system, routine)));
+    rows
+}
+
+/// The row of `pg_aggregate`, if it is an aggregate.
+fn aggregate_row(system: &System, routine: &Routine) -> Option<NamedRow> {
+    let aggregate = routine.definition.aggregate.as_ref()?;
+    let reference = |number: u32| {
+        let shown = system.shown_object(SystemType::RegProc, number);
+        Value::reference(SystemType::RegProc, number, shown)
+    };
+    let function = |own: Option<&SupportFunction>| reference(own.map_or(0, |own| number_of(system, own)));
+    let steps = &aggregate.steps;
+    let moving = aggregate.moving.as_deref();
+    let moving_steps = moving.map(|(steps, _)| steps);
+    let first = routine.definition.inputs().next().map_or(0, |input| input.sql_type.oid());
+    let sort_operator = aggregate.sort_operator.as_deref();
+    Some(vec![
+        ("aggfnoid", reference(object_id::of_routine(routine.id))),
+        ("aggkind", text("n")),
+        ("aggnumdirectargs", int2(0)),
+        ("aggtransfn", function(Some(&steps.transition))),
+        ("aggfinalfn", function(steps.last.as_ref())),
+        ("aggcombinefn", reference(0)),
+        ("aggserialfn", reference(0)),
+        ("aggdeserialfn", reference(0)),
+        ("aggmtransfn", function(moving_steps.map(|own| &own.transition))),
+        ("aggminvtransfn", function(moving.map(|(_, inverse)| inverse))),
+        ("aggmfinalfn", function(moving_steps.and_then(|own| own.last.as_ref()))),
+        ("aggfinalextra", truth(steps.last_takes_arguments)),
+        ("aggmfinalextra", truth(moving_steps.is_some_and(|own| own.last_takes_arguments))),
+        ("aggfinalmodify", text("r")),
+        ("aggmfinalmodify", text("r")),
+        ("aggsortop", oid(sort_operator.map_or(0, |name| builtins::operator_on(name, first)))),
+        ("aggtranstype", oid(steps.state.oid())),
+        ("aggtransspace", int4(0)),
+        ("aggmtranstype", oid(moving_steps.map_or(0, |own| own.state.oid()))),
+        ("aggmtransspace", int4(0)),
+        ("agginitval", or_null(steps.initial.as_deref(), text)),
+        ("aggminitval", or_null(moving_steps.and_then(|own| own.initial.as_deref()), text)),
+    ])
 }

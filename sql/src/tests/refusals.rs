@@ -32,7 +32,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("create index on t (a collate \"de_DE\")", "\"de_DE\""),
     ("create cast (int as text) with function f(int)", "cast"),
     ("create collation c (locale = 'de')", "collation"),
-    ("create aggregate a(int) (sfunc = f, stype = int)", "aggregate"),
     ("create operator === (leftarg = int, rightarg = int, function = f)", "operator"),
     ("create statistics s on a, b from t", "statistics"),
     ("create event trigger e on ddl_command_end execute function f()", "event"),

@@ -1,5 +1,6 @@
 //! Schemas and rows across crashes and clean stops.
 
+mod aggregates;
 mod altered_tables;
 mod cursors;
 mod databases;

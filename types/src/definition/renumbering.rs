@@ -4,7 +4,6 @@
 
 use std::collections::HashMap;
 
-use super::routine_definition::Returns;
 use super::{
     CatalogChange, ColumnDefinition, CommentTarget, RoutineDefinition, RoutineId, SchemaId,
     SequenceDefinition, SequenceId, TableDefinition, TableId, TypeDefinition, TypeKind, ViewDefinition,
@@ -121,17 +120,8 @@ impl<D: FnMut() -> u32> Renumbering<D> {
     }
 
     fn routine(&mut self, mut definition: RoutineDefinition) -> RoutineDefinition {
-        for parameter in &mut definition.parameters {
-            parameter.sql_type = self.sql_type(parameter.sql_type);
-        }
-        match &mut definition.returns {
-            Returns::Value(sql_type) | Returns::SetOf(sql_type) => *sql_type = self.sql_type(*sql_type),
-            Returns::Table(columns) | Returns::SetOfRow(columns) => {
-                for (_, sql_type) in columns {
-                    *sql_type = self.sql_type(*sql_type);
-                }
-            }
-            Returns::Nothing | Returns::Trigger | Returns::Record | Returns::SetOfRecord => {}
+        for sql_type in definition.all_types_mut() {
+            *sql_type = self.sql_type(*sql_type);
         }
         definition.traits.row_of = definition.traits.row_of.map(|table| self.table(table));
         definition

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{TableId, TableName, TypeDefinition};
+use crate::definition::{AggregateDefinition, TableId, TableName, TypeDefinition};
 use crate::search_path::{PUBLIC, SearchPath};
 use crate::value::SqlType;
 
@@ -22,6 +22,7 @@ pub struct RoutineId(pub u32);
 pub enum RoutineKind {
     Procedure,
     Function,
+    Aggregate,
 }
 
 impl RoutineKind {
@@ -30,6 +31,7 @@ impl RoutineKind {
         match self {
             RoutineKind::Procedure => "procedure",
             RoutineKind::Function => "function",
+            RoutineKind::Aggregate => "aggregate",
         }
     }
 }
@@ -89,6 +91,16 @@ pub enum Returns {
 }
 
 impl Returns {
+    fn types_mut(&mut self) -> Vec<&mut SqlType> {
+        match self {
+            Returns::Value(sql_type) | Returns::SetOf(sql_type) => vec![sql_type],
+            Returns::Table(columns) | Returns::SetOfRow(columns) => {
+                columns.iter_mut().map(|(_, sql_type)| sql_type).collect()
+            }
+            Returns::Nothing | Returns::Trigger | Returns::Record | Returns::SetOfRecord => Vec::new(),
+        }
+    }
+
     /// Whether a call returns rows.
     pub fn is_set(&self) -> bool {
         matches!(self, Returns::SetOf(_) | Returns::Table(_) | Returns::SetOfRow(_) | Returns::SetOfRecord)
@@ -154,6 +166,9 @@ pub struct RoutineDefinition {
     pub path: Option<Vec<String>>,
     #[serde(default)]
     pub traits: RoutineTraits,
+    /// Of an aggregate, whose language is `internal` and whose body is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<Box<AggregateDefinition>>,
     /// Of a polymorphic routine that is called with certain types: its identity. Only such a routine is
     /// compiled; it is made of the stored one and never stored itself.
     #[serde(skip)]
@@ -201,25 +216,32 @@ impl RoutineDefinition {
     pub fn with_type(&self, changed: &TypeDefinition) -> RoutineDefinition {
         let mut definition = self.clone();
         let Some(enum_type) = changed.enum_type() else { return definition };
-        for sql_type in definition.types_mut() {
+        for sql_type in definition.all_types_mut() {
             *sql_type = sql_type.with_enum_type(enum_type);
         }
         definition
     }
 
-    fn types_mut(&mut self) -> Vec<&mut SqlType> {
-        let returned: Vec<&mut SqlType> = match &mut self.returns {
-            Returns::Value(sql_type) | Returns::SetOf(sql_type) => vec![sql_type],
-            Returns::Table(columns) | Returns::SetOfRow(columns) => {
-                columns.iter_mut().map(|(_, sql_type)| sql_type).collect()
-            }
-            Returns::Nothing | Returns::Trigger | Returns::Record | Returns::SetOfRecord => Vec::new(),
-        };
+    /// Every type that it names.
+    pub(super) fn all_types_mut(&mut self) -> Vec<&mut SqlType> {
+        let returned = self.returns.types_mut();
         let parameters = self.parameters.iter_mut().map(|parameter| &mut parameter.sql_type);
-        parameters.chain(returned).collect()
+        let mut all: Vec<&mut SqlType> = parameters.chain(returned).collect();
+        if let Some(aggregate) = &mut self.aggregate {
+            all.extend(aggregate.types_mut());
+        }
+        all
     }
 
-    /// The types in its signature.
+    /// Those of its signature, and of an aggregate's state.
+    fn types_mut(&mut self) -> Vec<&mut SqlType> {
+        let returned = self.returns.types_mut();
+        let parameters = self.parameters.iter_mut().map(|parameter| &mut parameter.sql_type);
+        let state = self.aggregate.iter_mut().map(|aggregate| &mut aggregate.steps.state);
+        parameters.chain(returned).chain(state).collect()
+    }
+
+    /// The types in its signature, and that of an aggregate's state.
     pub fn types(&self) -> impl Iterator<Item = SqlType> {
         let columns: &[(String, SqlType)] = match &self.returns {
             Returns::Table(columns) | Returns::SetOfRow(columns) => columns,
@@ -230,6 +252,7 @@ impl RoutineDefinition {
             _ => None,
         };
         let parameters = self.parameters.iter().map(|parameter| parameter.sql_type);
+        let parameters = parameters.chain(self.aggregate.iter().map(|aggregate| aggregate.steps.state));
         parameters.chain(columns.iter().map(|(_, sql_type)| *sql_type)).chain(value)
     }
 

@@ -352,7 +352,8 @@ impl Deparser<'_, '_> {
         let is_system = idents.len() == 1 || idents.first().is_some_and(|schema| schema == "pg_catalog");
         let name = idents.last().cloned().unwrap_or_default();
         if let Some(over) = &call.over {
-            return self.window_function(&name, call, over);
+            let own = self.aggregate_name(&idents, call)?;
+            return self.window_function(own.as_ref().unwrap_or(&name), call, over);
         }
         let arguments = match &call.args {
             FunctionArguments::None => {
@@ -364,6 +365,9 @@ impl Deparser<'_, '_> {
             }
             FunctionArguments::List(list) => list,
         };
+        if let Some(own) = self.aggregate_name(&idents, call)? {
+            return self.aggregate(&own, call, arguments);
+        }
         if is_system && is_aggregate_name(&name) {
             return self.aggregate(&name, call, arguments);
         }
@@ -469,6 +473,22 @@ impl Deparser<'_, '_> {
         }
         let (schema, name) = (quoted(&definition.name.schema), quoted(&definition.name.name));
         Ok(Some(format!("{schema}.{name}({})", parts.join(", "))))
+    }
+
+    /// The full name of the aggregate of a user that a call means, if it means one.
+    fn aggregate_name(&mut self, idents: &[String], call: &ast::Function) -> Result<Option<String>> {
+        let FunctionArguments::List(list) = &call.args else { return Ok(None) };
+        if !self.binder.means_aggregate(idents, call) {
+            return Ok(None);
+        }
+        let (chosen, ..) = self.binder.user_aggregate(idents, list, Place::Unknown)?;
+        let definition = chosen.definition();
+        let key = (definition.name.clone(), definition.identity());
+        let name = format!("{}.{}", quoted(&definition.name.schema), quoted(&definition.name.name));
+        if !self.uses.routines.contains(&key) {
+            self.uses.routines.push(key);
+        }
+        Ok(Some(name))
     }
 
     /// The arguments of a call of this routine.
