@@ -9,9 +9,9 @@
 //! * the text before it is parsed: `lexer`, `split` (into statements, and limits), `lifting` (literals become
 //!   parameters), `deep_text` (room on the stack);
 //! * parsers of our own, on `tokens`: `control` (small statements), `copy_syntax`, `cursor_syntax`,
-//!   `comment_syntax`, `index_syntax`, `parameter_syntax`, `routine_syntax`, `aggregate_syntax`, `schema_syntax`,
-//!   `sequence_syntax`, `table_as_syntax`, `view_syntax`, `materialized_syntax`, `type_syntax`,
-//!   `domain_syntax`, `role_syntax`, `database_syntax`, `trigger_syntax`, `extension_syntax`;
+//!   `comment_syntax`, `index_syntax`, `parameter_syntax`, `routine_syntax`, `aggregate_syntax`,
+//!   `schema_syntax`, `sequence_syntax`, `table_as_syntax`, `view_syntax`, `materialized_syntax`,
+//!   `type_syntax`, `domain_syntax`, `role_syntax`, `database_syntax`, `trigger_syntax`, `extension_syntax`;
 //! * sqlparser: `query` (calls it, and respells its errors), with `dialect` and `keywords` (what it accepts);
 //! * tokens respelled for it: `plain_words` (removed), `operator_signs`, `nested_parentheses`, `array_suffix`
 //!   (`text ARRAY`), `element_target` (`SET a[1] =`), `conflict_syntax` (the index of ON CONFLICT), `locking`

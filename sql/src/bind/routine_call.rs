@@ -59,7 +59,7 @@ impl Arguments {
             return None;
         }
         let mut arranged: Vec<Given> = (0..single).map(Given::One).collect();
-        arranged.extend(is_expanded.then(|| Given::Elements(single..positional)));
+        arranged.extend(is_expanded.then_some(Given::Elements(single..positional)));
         arranged.resize(wanted.len(), Given::Nothing);
         for (at, name) in names.iter().enumerate() {
             let place = wanted.iter().position(|parameter| parameter.name.as_ref() == Some(name))?;
@@ -164,8 +164,8 @@ fn fit(
 ) -> Option<Fit> {
     let parameters = wanted(definition, is_call);
     let arranged = arguments.arranged(&parameters)?;
-    let mut fit = Fit::default();
-    fit.is_plain = !arranged.iter().any(|given| matches!(given, Given::Elements(_)));
+    let is_plain = !arranged.iter().any(|given| matches!(given, Given::Elements(_)));
+    let mut fit = Fit { is_plain, ..Fit::default() };
     let mut polymorphic = Vec::new();
     for (given, parameter) in arranged.iter().zip(parameters) {
         let wanted = given.wanted(parameter.sql_type);

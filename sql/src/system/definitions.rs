@@ -379,8 +379,11 @@ fn traits(definition: &RoutineDefinition) -> String {
     out
 }
 
-/// `pg_get_functiondef`
-pub(super) fn routine(system: &System, definition: &RoutineDefinition) -> String {
+/// `pg_get_functiondef`. `None` for an aggregate.
+pub(super) fn routine(system: &System, definition: &RoutineDefinition) -> Option<String> {
+    if definition.aggregate.is_some() {
+        return None;
+    }
     let word = definition.kind.word();
     let name = format!("{}.{}", quoted(&definition.name.schema), quoted(&definition.name.name));
     let result = result(system, definition);
@@ -395,13 +398,13 @@ pub(super) fn routine(system: &System, definition: &RoutineDefinition) -> String
     while definition.body.contains(&quote) {
         quote.insert(quote.len() - 1, 'x');
     }
-    format!(
+    Some(format!(
         "CREATE OR REPLACE {} {name}({})\n{returns} LANGUAGE {}\n{traits}{path}AS {quote}{}{quote}\n",
         word.to_uppercase(),
         arguments(system, definition, true),
         quoted(&definition.language),
         definition.body,
-    )
+    ))
 }
 
 /// Parameters as they are written in a statement.

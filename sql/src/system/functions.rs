@@ -75,8 +75,7 @@ impl System {
             Question::ConstraintDefinition => self.constraint_text(oid, is_pretty(arguments)),
             Question::TriggerDefinition => or_null(self.trigger_text(oid, is_pretty(arguments)), text),
             Question::RoutineSource => {
-                let written = routine().filter(|definition| definition.aggregate.is_none());
-                or_null(written, |definition| text(definitions::routine(self, definition)))
+                or_null(routine().and_then(|definition| definitions::routine(self, definition)), text)
             }
             Question::RoutineResult => {
                 or_null(routine().and_then(|definition| definitions::result(self, definition)), text)
