@@ -54,7 +54,7 @@ pub(super) fn find_end(
     let mut eyes = summaries.into_iter().map(|summary| Eye::Summary(Box::new(summary))).collect::<Vec<_>>();
     if eyes.is_empty() {
         for log in 0..incarnation.logs {
-            eyes.push(Eye::Walk(Walk::new(incarnation, log)?.from(from.get(log))));
+            eyes.push(Eye::Walk(Box::new(Walk::new(incarnation, log)?.from(from.get(log)))));
         }
     }
     let eyes = Mutex::new(eyes.into_iter().map(Some).collect::<Vec<_>>());
@@ -120,7 +120,7 @@ impl fmt::Display for LogTail {
 /// What sees the records of a log while its end is looked for.
 enum Eye {
     /// The anchors alone are of interest.
-    Walk(Walk<()>),
+    Walk(Box<Walk<()>>),
     Summary(Box<LogSummary>),
 }
 

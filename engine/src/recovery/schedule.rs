@@ -689,7 +689,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
 
     fn report_progress(&self, worker: &mut Worker<R>) {
         worker.batches += 1;
-        if worker.batches % BATCHES_BETWEEN_REPORTS != 0 {
+        if !worker.batches.is_multiple_of(BATCHES_BETWEEN_REPORTS) {
             return;
         }
         let transactions = self.count_transactions(worker);

@@ -25,7 +25,7 @@ pub(super) enum ClassKind {
     /// The index of its definition.
     View(usize),
     /// The index of its table's definition.
-    Index(usize, Index),
+    Index(usize, Box<Index>),
     Sequence,
     System(&'static SystemRelation),
 }
@@ -120,7 +120,7 @@ pub(super) fn all(
         classes.push(Class { oid: table, schema, name, kind });
         for index in indexes_of(table, definition) {
             let (oid, name) = (index.oid, index.name.clone());
-            classes.push(Class { oid, schema, name, kind: ClassKind::Index(at, index) });
+            classes.push(Class { oid, schema, name, kind: ClassKind::Index(at, Box::new(index)) });
         }
     }
     for sequence in sequences {
