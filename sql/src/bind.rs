@@ -9,8 +9,8 @@
 //!   `callee` (routines that are called), `meanings` (what names and literals meant);
 //! * types: `types` (their names), `domain`, `coerce` (conversions), `collation`;
 //! * expressions: `expression` (the walk), `row_expression` (over one row), `rows` (as values),
-//!   `row_columns` (their fields), `row_syntax`, `operator`, `special` (constructs with a grammar of their
-//!   own), `overlaps`, `array_expression`, `json_expression`,
+//!   `row_columns` (their fields), `row_syntax`, `operator`, `any_case`, `special` (constructs with a grammar
+//!   of their own), `overlaps`, `array_expression`, `json_expression`, `hstore_expression`,
 //!   `called_operator`, `subquery`;
 //! * calls: `function_call`, `conversion_call` (`date(...)`), `enum_call`, `sequence_call`, `session_call`
 //!   and `session_function` (about the session), `set_call` (of sets, in the select list), `routine_call`,
@@ -31,6 +31,7 @@
 mod aggregate;
 mod aggregate_level;
 pub(crate) mod aggregation;
+mod any_case;
 pub(crate) mod array_expression;
 mod bound;
 mod called_operator;
@@ -50,6 +51,7 @@ pub(crate) mod from_clause;
 mod full_join;
 pub(crate) mod function_call;
 mod group_by;
+mod hstore_expression;
 mod join;
 mod json_expression;
 mod kept_text;
@@ -103,7 +105,9 @@ use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::access::{Caller, NeededRight, ObjectKind, Privileges};
 use hyades_types::definition::{RoutineDefinition, SchemaId, TableId, TableName};
+use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::identifier::quoted_identifier;
 use hyades_types::refusal::{Missing, refused};
 use hyades_types::search_path::{SearchPath, is_system};
 use hyades_types::sequence::Sequence;
@@ -254,13 +258,29 @@ impl NamedTypes for Binder<'_> {
 impl Binder<'_> {
     /// The name of a type in `format_type`: with the schema if the name alone means something else.
     pub(crate) fn shown_type(&self, sql_type: SqlType) -> Cow<'static, str> {
-        let Some(enum_type) = sql_type.enum_type() else { return Cow::Borrowed(sql_type.base_name()) };
-        let definition = enum_type.definition();
-        if self.named_type(None, &definition.name).is_none_or(|named| named.id() != definition.id) {
-            return types::written_type(sql_type);
+        let Some(id) = sql_type.created_id() else { return Cow::Borrowed(sql_type.base_name()) };
+        let full = match sql_type.enum_type().map(EnumType::definition) {
+            Some(own) => TableName { schema: own.schema.clone(), name: own.name.clone() },
+            None => match self.context.tables.type_by_id(id) {
+                Some(stored) => stored.name(),
+                None => return Cow::Borrowed(sql_type.base_name()),
+            },
+        };
+        let is_found = self.named_type(None, &full.name).is_some_and(|named| named.id() == id);
+        let name = quoted_identifier(&full.name);
+        let name = match is_found {
+            true => name.to_string(),
+            false => format!("{}.{name}", quoted_identifier(&full.schema)),
+        };
+        Cow::Owned(if matches!(sql_type, SqlType::Array(_)) { name + "[]" } else { name })
+    }
+
+    /// The name of a type in an expression that is shown.
+    pub(crate) fn spelled_type(&self, sql_type: SqlType) -> Cow<'static, str> {
+        match sql_type.extension_type() {
+            Some(_) => self.shown_type(sql_type),
+            None => types::written_type(sql_type),
         }
-        let name = hyades_types::identifier::quoted_identifier(&definition.name);
-        Cow::Owned(if matches!(sql_type, SqlType::Array(_)) { format!("{name}[]") } else { name.to_string() })
     }
 
     /// Records that the statement depends on the current definition of the type.

@@ -71,7 +71,7 @@ pub(crate) fn evaluate(expr: &Expr, registers: &[Value], environment: &Environme
 /// Whether the result depends only on the operand, and not on the session's time zone, `DateStyle`,
 /// `IntervalStyle` or `extra_float_digits`.
 pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
-    if matches!(from, SqlType::Real | SqlType::DoublePrecision | SqlType::Array(_)) && to.is_text() {
+    if matches!(from, SqlType::Real | SqlType::DoublePrecision | SqlType::Array(_)) && to.is_string() {
         return false;
     }
     // Elements are read and printed like single values.
@@ -86,10 +86,10 @@ pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
     let is_zoned = |sql_type| matches!(sql_type, SqlType::TimestampTz(_));
     let is_plain = |sql_type: SqlType| {
         let is_span = matches!(sql_type, SqlType::Time(_) | SqlType::Interval(_));
-        !sql_type.is_text() && !sql_type.is_datetime() && !is_span
+        !sql_type.is_string() && !sql_type.is_datetime() && !is_span
     };
     // Reading or printing a date also depends on settings ('today').
-    let is_readable = |one: SqlType, other: SqlType| !one.is_text() || is_plain(other) || other.is_text();
+    let is_readable = |one: SqlType, other: SqlType| !one.is_string() || is_plain(other) || other.is_string();
     !is_zoned(from) && !is_zoned(to) && is_readable(from, to) && is_readable(to, from)
 }
 

@@ -84,7 +84,7 @@ use hyades_types::memory::{Account, Charge, Limits};
 use hyades_types::random::Random;
 use hyades_types::sequence::SequenceCatalog;
 use hyades_types::text::{DateStyles, Reading};
-use hyades_types::value::{ArrayElement, SqlType, Value};
+use hyades_types::value::{SqlType, Value};
 use parking_lot::Mutex;
 
 pub use crate::answer::{Completion, CopyColumns, Notice, Output, Response, ResultColumn, TransactionStatus};
@@ -660,9 +660,7 @@ impl Session {
 
     /// The user-defined type with this `pg_type.oid`.
     pub fn user_type(&self, oid: u32) -> Option<SqlType> {
-        let enums = self.view.worker.types().into_iter().filter_map(|stored| stored.enum_type);
-        let mut types = enums.flat_map(|one| [SqlType::Enum(one), SqlType::Array(ArrayElement::Enum(one))]);
-        types.find(|sql_type| sql_type.oid() == oid)
+        self.view.worker.types().iter().find_map(|stored| stored.type_with(oid))
     }
 
     /// The number that `pg_backend_pid()` returns and a cancel request names.

@@ -109,6 +109,7 @@ fn read_from(rest: &mut &[u8], sql_type: SqlType) -> Result<Value> {
         SqlType::Inet | SqlType::Cidr => Value::Network(read_network(rest, sql_type)?),
         SqlType::MacAddr => Value::MacAddr(take(rest)?),
         SqlType::MacAddr8 => Value::MacAddr8(read_mac8(rest)?),
+        SqlType::Extension(own) => Value::Extension(own.read_binary(std::mem::take(rest), whole_text)?),
     })
 }
 
@@ -119,7 +120,11 @@ fn take_byte(rest: &mut &[u8]) -> Result<u8> {
 
 /// The whole rest.
 fn plain_text<'a>(rest: &mut &'a [u8]) -> Result<&'a str> {
-    let bytes = std::mem::take(rest);
+    whole_text(std::mem::take(rest))
+}
+
+/// The text that these bytes are.
+fn whole_text(bytes: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error))?;
     check_text(text)?;
     Ok(text)
@@ -266,6 +271,7 @@ pub fn write(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::Network(network) => write_network(*network, out),
         Value::MacAddr(bytes) => out.extend_from_slice(bytes),
         Value::MacAddr8(bytes) => out.extend_from_slice(bytes),
+        Value::Extension(value) => value.write_binary(out),
     }
 }
 

@@ -16,6 +16,8 @@ use jiff::tz::TimeZone;
 
 use crate::collect;
 use crate::error::{Error, Result, sqlstate};
+use crate::extension::{ExtensionType, ExtensionValue};
+use crate::extension_cast::{from_array, half_way};
 use crate::interval::{Interval, IntervalModifier};
 use crate::system_type::SystemType;
 use crate::text::{Reading, TextForm, fit_text};
@@ -44,10 +46,13 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
     {
         return Some(weakest);
     }
-    if to.is_text() {
+    if from.is_string() && matches!(to, SqlType::Text | SqlType::Varchar(_)) {
+        return Some(Implicit);
+    }
+    if to.is_string() {
         return Some(Assignment);
     }
-    if from.is_text() {
+    if from.is_string() {
         return Some(Explicit);
     }
     // PostgreSQL widens along int2, int4, int8, numeric, float4, float8.
@@ -85,6 +90,8 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
         (SqlType::Cidr, SqlType::Inet)
         | (SqlType::MacAddr, SqlType::MacAddr8)
         | (SqlType::MacAddr8, SqlType::MacAddr) => Some(Implicit),
+        (SqlType::Extension(ExtensionType::Hstore), SqlType::Json | SqlType::Jsonb)
+        | (SqlType::Array(ArrayElement::Text), SqlType::Extension(ExtensionType::Hstore)) => Some(Explicit),
         _ => None,
     }
 }
@@ -114,17 +121,9 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
             let oid = Value::Oid(oid_of(&value)?);
             if system_type.is_number() { Ok(oid) } else { from_object(&oid, to, reading) }
         }
-        (Value::SmallInt(number), _) if to.is_numeric() => from_integer(i64::from(*number), to),
-        (Value::Integer(_), SqlType::Integer) | (Value::BigInt(_), SqlType::BigInt) => Ok(value),
-        (Value::Integer(number), _) if to.is_numeric() => from_integer(i64::from(*number), to),
-        (Value::BigInt(number), _) if to.is_numeric() => from_integer(*number, to),
-        (Value::Real(number), SqlType::Numeric(modifier)) => {
-            fit_numeric(numeric::from_f32(*number)?, modifier)
+        (_, _) if to.is_numeric() && value.sql_type().is_some_and(SqlType::is_numeric) => {
+            from_number(value, to)
         }
-        (Value::Real(number), SqlType::Real) => Ok(Value::Real(*number)),
-        (Value::Real(number), _) if to.is_numeric() => from_double(f64::from(*number), to),
-        (Value::Double(number), _) if to.is_numeric() => from_double(*number, to),
-        (Value::Numeric(_), _) if to.is_numeric() => from_numeric(value, to),
         (Value::Text(_), _) if to.is_text() => {
             let Value::Text(text) = value else { return Ok(value) };
             Ok(Value::Text(fit_text(text, to, explicit)?))
@@ -134,6 +133,9 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
             Ok(Value::Interval(datetime::parse_interval(text, IntervalModifier::NONE, form)?.fit(modifier)))
         }
         (Value::Text(text), _) => text::parse(text, to, reading),
+        (_, SqlType::Extension(_)) if to.is_string() && !value.fits(to) => {
+            cast(cast(value, SqlType::Text, explicit, reading)?, to, explicit, reading)
+        }
         (Value::Boolean(truth), _) if to.is_text() => {
             let word = if *truth { "true" } else { "false" };
             Ok(Value::Text(fit_text(word.into(), to, explicit)?))
@@ -167,9 +169,37 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
         (Value::Network(network), SqlType::Cidr) => Ok(Value::Network(network.to_cidr())),
         (Value::MacAddr(bytes), SqlType::MacAddr8) => Ok(Value::MacAddr8(network::widened(*bytes))),
         (Value::MacAddr8(bytes), SqlType::MacAddr) => network::narrowed(*bytes).map(Value::MacAddr),
+        (Value::Extension(own), _) if !value.fits(to) && is_castable(own, to) => {
+            cast(half_way(own, to)?, to, explicit, reading)
+        }
+        (Value::Array(array), SqlType::Extension(_)) if array.element == ArrayElement::Text => {
+            from_array(array).map(Value::Extension)
+        }
         _ if value.fits(to) && to == to.without_modifier() => Ok(value),
         (Value::Array(array), SqlType::Array(element)) => cast_array(array, element, explicit, reading),
         _ if value.fits(to) => Ok(value),
+        _ => Err(cannot_cast(&value, to)),
+    }
+}
+
+fn is_castable(value: &ExtensionValue, to: SqlType) -> bool {
+    allowed(SqlType::Extension(value.extension_type()), to).is_some()
+}
+
+/// A number as one of another type.
+fn from_number(value: Value, to: SqlType) -> Result<Value> {
+    match (&value, to) {
+        (Value::SmallInt(number), _) if to.is_numeric() => from_integer(i64::from(*number), to),
+        (Value::Integer(_), SqlType::Integer) | (Value::BigInt(_), SqlType::BigInt) => Ok(value),
+        (Value::Integer(number), _) if to.is_numeric() => from_integer(i64::from(*number), to),
+        (Value::BigInt(number), _) if to.is_numeric() => from_integer(*number, to),
+        (Value::Real(number), SqlType::Numeric(modifier)) => {
+            fit_numeric(numeric::from_f32(*number)?, modifier)
+        }
+        (Value::Real(number), SqlType::Real) => Ok(Value::Real(*number)),
+        (Value::Real(number), _) if to.is_numeric() => from_double(f64::from(*number), to),
+        (Value::Double(number), _) if to.is_numeric() => from_double(*number, to),
+        (Value::Numeric(_), _) if to.is_numeric() => from_numeric(value, to),
         _ => Err(cannot_cast(&value, to)),
     }
 }

@@ -41,6 +41,7 @@ pub fn total(left: &Value, right: &Value) -> Ordering {
         (Value::Network(a), Value::Network(b)) => a.order(*b),
         (Value::MacAddr(a), Value::MacAddr(b)) => a.cmp(b),
         (Value::MacAddr8(a), Value::MacAddr8(b)) => a.cmp(b),
+        (Value::Extension(a), Value::Extension(b)) => a.order(b),
         // The type has no order, but its texts have one.
         (Value::Json(a), Value::Json(b)) => a.cmp(b),
         (a, b) => rank(a).cmp(&rank(b)),

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::{Rights, Role, RoleId};
 use crate::enumeration::EnumType;
+use crate::extension::ExtensionType;
 use crate::value::SqlType;
 
 mod aggregate_definition;
@@ -501,9 +502,12 @@ impl TableDefinition {
         self.columns.iter().filter_map(|column| column.sql_type.enum_type())
     }
 
-    /// The domains of its columns.
-    pub fn domains(&self) -> impl Iterator<Item = u32> {
-        self.columns.iter().filter_map(|column| column.domain)
+    /// The domains of its columns, and their types that extensions have brought: the created types of which
+    /// only the number is kept.
+    pub fn numbered_types(&self) -> impl Iterator<Item = u32> {
+        let of_extension =
+            |column: &ColumnDefinition| column.sql_type.extension_type().map(ExtensionType::oid);
+        self.columns.iter().flat_map(move |column| column.domain.into_iter().chain(of_extension(column)))
     }
 
     /// Whether a column, or the query of a view, is of the type with this number.

@@ -12,8 +12,8 @@
 //! comparisons of text when both are wrapped, which ignores trailing blanks as SQL requires.
 //!
 //! Files:
-//! * the table: `function_table`, `argument_functions` and `catalog_functions` (rows), `type_patterns` (their
-//!   notation);
+//! * the table: `function_table`, `argument_functions`, `extension_functions` and `catalog_functions` (rows),
+//!   `type_patterns` (their notation);
 //! * numbers: `math`, `degrees`, `whole_number`;
 //! * texts and bytes: `string`, `bytes`, `concat`, `format`, `overlay`, `hash`, `crypto`,
 //!   `identifier` (names, escapes), `binary_form`;
@@ -25,7 +25,7 @@
 //!   `number_shown`;
 //! * rows: `row_text`; arrays: `array`, `array_search`, `array_subscript`;
 //! * json: `json_access`, `json_build`, `json_change`, `json_assigned` (to a part), `json_record` (rows);
-//!   `network` (addresses);
+//!   `network` (addresses), `hstore`;
 //! * what lies outside the arguments: `general` (the statement's environment), `sequence`, `session`
 //!   (advisory locks, notifications), `sleep`, `system` (queries to the catalog).
 
@@ -41,10 +41,12 @@ mod concat;
 mod crypto;
 mod date_reading;
 mod degrees;
+mod extension_functions;
 mod format;
 mod function_table;
 mod general;
 mod hash;
+mod hstore;
 mod identifier;
 mod interval;
 mod json_access;
@@ -273,7 +275,7 @@ fn weight(arguments: &[Value]) -> Weight {
     for argument in arguments {
         match argument {
             Value::Null => weight.has_null = true,
-            Value::Text(_) | Value::Bytea(_) | Value::Json(_) | Value::Jsonb(_) => {
+            Value::Text(_) | Value::Bytea(_) | Value::Json(_) | Value::Jsonb(_) | Value::Extension(_) => {
                 weight.units += argument.heap_bytes() / BYTES_PER_UNIT;
             }
             Value::Array(array) => weight.units += array.values.len(),

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use crate::definition::{TableName, TypeDefinition, TypeKind};
 use crate::enumeration::{EnumLabels, EnumType};
+use crate::extension::ExtensionType;
 use crate::interval::Interval;
 use crate::network::Network;
 use crate::value::array_value::FittedElement;
@@ -16,7 +17,7 @@ use crate::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value}
 use crate::{datetime, text};
 
 /// All types but enums, with and without modifiers.
-pub const TYPES: [SqlType; 34] = [
+pub const TYPES: [SqlType; 38] = [
     SqlType::Boolean,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -51,6 +52,10 @@ pub const TYPES: [SqlType; 34] = [
     SqlType::MacAddr,
     SqlType::MacAddr8,
     SqlType::Array(ArrayElement::Inet),
+    SqlType::Extension(ExtensionType::Citext),
+    SqlType::Extension(ExtensionType::Hstore),
+    SqlType::Array(ArrayElement::Extension(ExtensionType::Citext)),
+    SqlType::Array(ArrayElement::Extension(ExtensionType::Hstore)),
 ];
 
 pub fn any_type() -> impl Strategy<Value = SqlType> {
@@ -118,6 +123,34 @@ fn any_network(sql_type: SqlType) -> impl Strategy<Value = Network> {
     })
 }
 
+fn any_address(sql_type: SqlType) -> BoxedStrategy<Value> {
+    match sql_type {
+        SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
+        SqlType::MacAddr8 => any::<[u8; 8]>().prop_map(Value::MacAddr8).boxed(),
+        _ => any_network(sql_type).prop_map(Value::Network).boxed(),
+    }
+}
+
+/// Texts and pairs of them, in the text form of the type.
+fn any_extension_value(own: ExtensionType) -> impl Strategy<Value = Value> {
+    let pairs = prop::collection::vec((any_text(), prop::option::of(any_text())), 0..4);
+    (any_text(), pairs).prop_map(move |(text, pairs)| {
+        let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+        let pairs: Vec<String> = pairs
+            .iter()
+            .map(|(key, value)| {
+                let value = value.as_ref().map_or("NULL".to_owned(), |value| quoted(value));
+                format!("{}=>{value}", quoted(key))
+            })
+            .collect();
+        let text = match own {
+            ExtensionType::Citext => text.to_string(),
+            ExtensionType::Hstore => pairs.join(","),
+        };
+        own.parse(&text).map_or(Value::Null, Value::Extension)
+    })
+}
+
 /// A value of the type, as a column would hold it. Never NULL.
 pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
     let timestamp = -211_813_488_000_000_000_i64..9_223_371_331_200_000_000;
@@ -159,9 +192,8 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
             .prop_map(Value::TimestampTz)
             .boxed(),
         SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
-        SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
-        SqlType::MacAddr8 => any::<[u8; 8]>().prop_map(Value::MacAddr8).boxed(),
-        SqlType::Inet | SqlType::Cidr => any_network(sql_type).prop_map(Value::Network).boxed(),
+        SqlType::MacAddr | SqlType::MacAddr8 | SqlType::Inet | SqlType::Cidr => any_address(sql_type),
+        SqlType::Extension(own) => any_extension_value(own).boxed(),
         SqlType::Json | SqlType::Jsonb => any_json()
             .prop_map(move |text| text::parse(&text, sql_type, &jiff::tz::TimeZone::UTC).unwrap_or_default())
             .boxed(),

@@ -107,6 +107,7 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::Network(network) => parts::encode_network(*network, out),
         Value::MacAddr(bytes) => out.extend_from_slice(bytes),
         Value::MacAddr8(bytes) => out.extend_from_slice(bytes),
+        Value::Extension(value) => encode_bytes(&value.sort_key(), out),
         // Used for groups, not for indexes: equal texts are equal.
         Value::Json(text) => encode_bytes(text.as_bytes(), out),
     }

@@ -10,6 +10,7 @@
 //!   operations of expressions, with PostgreSQL's results and errors;
 //! * `numeric`, `datetime`, `interval`: decimal numbers, the calendar and time spans, which those share;
 //! * `json`: the types json and jsonb; `enumeration`: enum types; `network`: network addresses;
+//!   `extension` and `extension_cast`: types that extensions bring;
 //! * `float`: elementary functions; `random`: random numbers; both the same on every machine; `foundations`:
 //!   the versions on which results depend;
 //! * `identifier`: names as SQL writes them;
@@ -41,6 +42,8 @@ pub mod definition;
 pub mod enumeration;
 pub mod environment;
 pub mod error;
+pub mod extension;
+mod extension_cast;
 pub mod float;
 pub mod foundations;
 pub mod function;

@@ -77,8 +77,12 @@ pub fn matches_ignoring_case(text: &str, pattern: &str) -> Result<bool> {
 
 /// Lower case, character by character (no character becomes two, as in PostgreSQL's libc locales).
 pub(crate) fn lower(text: &str) -> Result<CompactString> {
-    // The one character that would become two, I with a dot, loses its dot.
-    collect::characters(text.chars(), |character| character.to_lowercase().next().or(Some(character)))
+    collect::characters(text.chars(), |character| Some(lower_character(character)))
+}
+
+/// The one character that would become two, I with a dot, loses its dot.
+pub(crate) fn lower_character(character: char) -> char {
+    character.to_lowercase().next().unwrap_or(character)
 }
 
 /// The only character of a case mapping; the original if there are several.

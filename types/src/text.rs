@@ -110,6 +110,11 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
         SqlType::Cidr => network::parse(text, true).map(Value::Network),
         SqlType::MacAddr => network::parse_mac(text).map(Value::MacAddr),
         SqlType::MacAddr8 => network::parse_mac8(text).map(Value::MacAddr8),
+        SqlType::Extension(own) => {
+            check_text(text)?;
+            memory::check(text.len())?;
+            own.parse(text).map(Value::Extension)
+        }
     }
 }
 
@@ -267,6 +272,7 @@ fn put<S: Sink>(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut 
         Value::Json(text) => out.put(text.as_bytes()),
         Value::Jsonb(value) => json::write_jsonb(value.root(), out),
         Value::Array(array) => write_array(array, sql_type, form, out),
+        Value::Extension(value) => value.write(out),
         Value::Bytea(bytes) => {
             out.put(b"\\x")?;
             bytes
@@ -321,6 +327,9 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
         Value::Network(network) => out.extend_from_slice(network.shown().as_bytes()),
         Value::MacAddr(bytes) => network::write_mac(bytes, out),
         Value::MacAddr8(bytes) => network::write_mac(bytes, out),
+        Value::Extension(value) => {
+            let Ok(()) = value.write(out);
+        }
     }
 }
 

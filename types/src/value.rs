@@ -18,6 +18,7 @@ use compact_str::CompactString;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::enumeration::{EnumType, EnumValue};
+use crate::extension::{ExtensionType, ExtensionValue};
 use crate::interval::{Interval, IntervalModifier, MAXIMUM_PRECISION};
 use crate::json::Jsonb;
 use crate::network::Network;
@@ -69,6 +70,8 @@ pub enum SqlType {
     Cidr,
     MacAddr,
     MacAddr8,
+    /// A type that an extension brings.
+    Extension(ExtensionType),
 }
 
 impl Serialize for SqlType {
@@ -142,6 +145,7 @@ pub enum Value {
     Network(Network),
     MacAddr([u8; 6]),
     MacAddr8([u8; 8]),
+    Extension(ExtensionValue),
 }
 
 const _: () = assert!(size_of::<Value>() <= 32);
@@ -187,6 +191,7 @@ impl PartialEq for Value {
             (Value::Network(a), Value::Network(b)) => a == b,
             (Value::MacAddr(a), Value::MacAddr(b)) => a == b,
             (Value::MacAddr8(a), Value::MacAddr8(b)) => a == b,
+            (Value::Extension(a), Value::Extension(b)) => a == b,
             _ => false,
         }
     }
@@ -234,6 +239,7 @@ impl Value {
             Value::Network(network) => Value::Network(*network),
             Value::MacAddr(bytes) => Value::MacAddr(*bytes),
             Value::MacAddr8(bytes) => Value::MacAddr8(*bytes),
+            Value::Extension(value) => Value::Extension(value.clone()),
         }
     }
 
@@ -246,6 +252,7 @@ impl Value {
             Value::Jsonb(value) => value.as_bytes().len(),
             Value::Reference(_) => size_of::<Reference>(),
             Value::Numeric(number) => number.long_bytes(),
+            Value::Extension(value) => value.content().len(),
             _ => 0,
         }
     }
@@ -260,7 +267,8 @@ impl Value {
             | Value::Array(_)
             | Value::Reference(_)
             | Value::Json(_)
-            | Value::Jsonb(_) => drop(self),
+            | Value::Jsonb(_)
+            | Value::Extension(_) => drop(self),
             other => std::mem::forget(other),
         }
     }
@@ -275,7 +283,8 @@ impl Value {
             | Value::Array(_)
             | Value::Reference(_)
             | Value::Json(_)
-            | Value::Jsonb(_) => *self = value,
+            | Value::Jsonb(_)
+            | Value::Extension(_) => *self = value,
             _ => std::mem::forget(std::mem::replace(self, value)),
         }
     }
@@ -321,6 +330,7 @@ impl SqlType {
             SqlType::Cidr => "cidr",
             SqlType::MacAddr => "macaddr",
             SqlType::MacAddr8 => "macaddr8",
+            SqlType::Extension(extension_type) => extension_type.name(),
         }
     }
 
@@ -372,11 +382,13 @@ impl SqlType {
             SqlType::Array(element) => element.array_names().1,
             SqlType::System(system_type) => system_type.catalog_name(),
             SqlType::Enum(enum_type) => &enum_type.definition().name,
-            SqlType::Inet | SqlType::Cidr | SqlType::MacAddr | SqlType::MacAddr8 => self.base_name(),
+            SqlType::Inet | SqlType::Cidr | SqlType::MacAddr | SqlType::MacAddr8 | SqlType::Extension(_) => {
+                self.base_name()
+            }
         }
     }
 
-    /// `pg_type.oid`, fixed by PostgreSQL forever.
+    /// `pg_type.oid`, fixed by PostgreSQL forever, or here for the types of extensions.
     pub fn oid(self) -> u32 {
         match self {
             SqlType::Boolean => 16,
@@ -405,6 +417,7 @@ impl SqlType {
             SqlType::Cidr => 650,
             SqlType::MacAddr => 829,
             SqlType::MacAddr8 => 774,
+            SqlType::Extension(extension_type) => extension_type.oid(),
         }
     }
 
@@ -433,6 +446,7 @@ impl SqlType {
             | SqlType::Jsonb
             | SqlType::Inet
             | SqlType::Cidr
+            | SqlType::Extension(_)
             | SqlType::Array(_) => -1,
         }
     }
@@ -499,9 +513,10 @@ impl SqlType {
             })),
             2950 => SqlType::Uuid,
             3802 => SqlType::Jsonb,
-            _ => match SystemType::from_oid(oid) {
-                Some(system_type) => SqlType::System(system_type),
-                None => {
+            _ => match (SystemType::from_oid(oid), ExtensionType::from_oid(oid)) {
+                (Some(system_type), _) => SqlType::System(system_type),
+                (None, Some(extension_type)) => SqlType::Extension(extension_type),
+                (None, None) => {
                     let element = ArrayElement::of_array_oid(oid)?;
                     let fitted = SqlType::from_oid(element.sql_type().oid(), type_modifier);
                     SqlType::Array(fitted.and_then(ArrayElement::fitted).unwrap_or(element))
@@ -534,6 +549,7 @@ impl SqlType {
             }
             (SqlType::System(own), SqlType::System(other)) => return own == other,
             (SqlType::Enum(own), SqlType::Enum(other)) => return own == other,
+            (SqlType::Extension(own), SqlType::Extension(other)) => return own == other,
             _ => {}
         }
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
@@ -553,6 +569,14 @@ impl SqlType {
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => true,
             SqlType::System(system_type) => system_type.is_text(),
             _ => false,
+        }
+    }
+
+    /// One of those, or a type of an extension that is a string.
+    pub fn is_string(self) -> bool {
+        match self {
+            SqlType::Extension(own) => own.is_string(),
+            other => other.is_text(),
         }
     }
 
@@ -590,9 +614,24 @@ impl SqlType {
         }
     }
 
-    /// Whether its values, or their elements, are of the enum type with this number.
+    /// The type of an extension that this is, or the one of its elements.
+    pub fn extension_type(self) -> Option<ExtensionType> {
+        match self {
+            SqlType::Extension(own) | SqlType::Array(ArrayElement::Extension(own)) => Some(own),
+            _ => None,
+        }
+    }
+
+    /// The number of the type, or of that of its elements, if a database has it only when it was created
+    /// there.
+    pub fn created_id(self) -> Option<u32> {
+        let of_extension = || self.extension_type().map(ExtensionType::oid);
+        self.enum_type().map(|own| own.definition().id).or_else(of_extension)
+    }
+
+    /// Whether its values, or their elements, are of the created type with this number.
     pub fn is_of_type(self, id: u32) -> bool {
-        self.enum_type().is_some_and(|own| own.definition().id == id)
+        self.created_id() == Some(id)
     }
 
     /// The same with another definition of its enum type, if it has this one.
@@ -666,6 +705,7 @@ impl Value {
             Value::Network(_) => SqlType::Inet,
             Value::MacAddr(_) => SqlType::MacAddr,
             Value::MacAddr8(_) => SqlType::MacAddr8,
+            Value::Extension(value) => SqlType::Extension(value.extension_type()),
         })
     }
 

@@ -654,7 +654,7 @@ impl Expr {
                 LooksAt::LOCAL_TIME
             }
             Expr::Cast { to, .. } if to.is_oid() => LooksAt::CATALOG,
-            Expr::Cast { to, .. } if to.is_text() => LooksAt::IDENTITY,
+            Expr::Cast { to, .. } if to.is_string() => LooksAt::IDENTITY,
             // What a routine looks at is found in its procedure, what a subquery looks at in its code.
             Expr::Routine { .. } | Expr::Query { .. } => LooksAt::NOTHING,
             Expr::Cast { .. }

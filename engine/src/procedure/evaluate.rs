@@ -363,7 +363,7 @@ fn convert(
     };
     let environment = context.environment;
     if environment.float_digits < 1
-        && to.is_text()
+        && to.is_string()
         && matches!(value, Value::Real(_) | Value::Double(_) | Value::Array(_))
     {
         let text = Value::Text(text::shown(&value, environment.text_form())?);

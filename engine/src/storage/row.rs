@@ -20,7 +20,8 @@
 //!   restore; a pgbench `filler char(84)` costs 4 bytes, in memory and in the log.
 //! * numeric: see `number_content`.
 //! * json: its text. jsonb: the form of `hyades_types::json`. inet, cidr: the length of the mask in one byte,
-//!   then the 4 or 16 bytes of the address.
+//!   then the 4 or 16 bytes of the address. A type of an extension: the content of
+//!   `hyades_types::extension`.
 //! * arrays: see `array_content`.
 //!
 //! No slot is aligned and nothing depends on addresses, so rows are copied with memcpy and compare equal byte
@@ -511,7 +512,8 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         | Value::Reference(_)
         | Value::Json(_)
         | Value::Jsonb(_)
-        | Value::Network(_) => {
+        | Value::Network(_)
+        | Value::Extension(_) => {
             unreachable!("a variable value for a fixed column: the compiler must have cast it")
         }
     }
@@ -531,6 +533,7 @@ fn append_content(sql_type: SqlType, value: &Value, out: &mut Vec<u8>) {
         (Value::Jsonb(value), SqlType::Jsonb) => out.extend_from_slice(value.as_bytes()),
         (Value::Numeric(number), SqlType::Numeric(_)) => number_content::append(number, out),
         (Value::Array(array), SqlType::Array(element)) => array_content::append(element, array, out),
+        (Value::Extension(value), SqlType::Extension(_)) => out.extend_from_slice(value.content()),
         (Value::Network(network), SqlType::Inet | SqlType::Cidr) => {
             out.push(network.bits());
             network.append_octets(out);
@@ -565,6 +568,7 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
         SqlType::MacAddr => Value::MacAddr(array(bytes)),
         SqlType::MacAddr8 => Value::MacAddr8(array(bytes)),
         SqlType::Inet | SqlType::Cidr => read_network(sql_type, bytes).map_or(Value::Null, Value::Network),
+        SqlType::Extension(own) => Value::Extension(own.made(bytes)),
         SqlType::Interval(_) => Value::Interval(Interval {
             months: i32::from_le_bytes(array(&bytes[12..])),
             days: i32::from_le_bytes(array(&bytes[8..12])),
@@ -638,7 +642,8 @@ fn is_fit(sql_type: SqlType, value: &Value) -> bool {
             | Value::Enum(_)
             | Value::Network(_)
             | Value::MacAddr(_)
-            | Value::MacAddr8(_),
+            | Value::MacAddr8(_)
+            | Value::Extension(_),
             _,
         ) => true,
     }
@@ -710,6 +715,7 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
         }
         SqlType::Jsonb => Jsonb::is_canonical(bytes),
         SqlType::Inet | SqlType::Cidr => read_network(sql_type, bytes).is_some(),
+        SqlType::Extension(own) => own.is_content(bytes),
         SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
             let time = i64::from_le_bytes(array(bytes));
             datetime::is_valid_timestamp(time) || datetime::is_infinite_timestamp(time)

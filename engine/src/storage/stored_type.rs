@@ -8,6 +8,8 @@ use hyades_types::definition::{
     TableName, TypeDefinition,
 };
 use hyades_types::enumeration::EnumType;
+use hyades_types::extension::ExtensionType;
+use hyades_types::value::{ArrayElement, SqlType};
 
 use super::stored_routine::Routine;
 
@@ -36,6 +38,24 @@ impl StoredType {
 
     pub fn id(&self) -> u32 {
         self.definition.id
+    }
+
+    /// The type of its values, unless it is a domain.
+    pub fn sql_type(&self) -> Option<SqlType> {
+        let of_extension = || self.definition.extension_type().map(SqlType::Extension);
+        self.enum_type.map(SqlType::Enum).or_else(of_extension)
+    }
+
+    /// Its type, or that of its arrays, whichever has this number.
+    pub fn type_with(&self, oid: u32) -> Option<SqlType> {
+        let own = self.sql_type()?;
+        let array = ArrayElement::fitted(own).map(SqlType::Array);
+        [Some(own), array].into_iter().flatten().find(|one| one.oid() == oid)
+    }
+
+    /// The extension that has brought it.
+    pub fn extension(&self) -> Option<&str> {
+        self.definition.extension_type().map(ExtensionType::name)
     }
 
     pub fn name(&self) -> TableName {

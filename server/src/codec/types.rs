@@ -18,6 +18,10 @@ pub fn declared(oid: u32) -> Declared {
         0 | 705 | 2278 => Declared::Inferred,
         // "char" and name: the same bytes as text in both formats.
         18 | 19 => Declared::Type(SqlType::Text),
-        oid => SqlType::from_oid(oid, -1).map_or(Declared::Unsupported, Declared::Type),
+        oid => {
+            // Others exist only where they have been created.
+            let built_in = SqlType::from_oid(oid, -1).filter(|found| found.created_id().is_none());
+            built_in.map_or(Declared::Unsupported, Declared::Type)
+        }
     }
 }

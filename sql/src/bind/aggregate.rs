@@ -93,9 +93,10 @@ pub(super) fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, 
             | Category::MacAddr
             | Category::Bytea
             | Category::Json
-            | Category::Jsonb => return None,
+            | Category::Jsonb
+            | Category::Extension => return None,
             Category::Network => (SqlType::Inet, SqlType::Inet),
-            Category::String if !matches!(argument, SqlType::Char(_)) => (Text, Text),
+            Category::String if !matches!(argument, SqlType::Char(_) | SqlType::Extension(_)) => (Text, Text),
             _ => (argument, argument),
         },
         AggregateKind::BoolAnd | AggregateKind::BoolOr => {

@@ -14,6 +14,7 @@ use sqlparser::ast::{self, AccessExpr, Subscript};
 use super::called_operator::shared_symbol;
 use super::coerce::{cast, is_implicit};
 use super::expression::boolean;
+use super::hstore_expression::HSTORE;
 use super::operator::{comparison_type, from_ast};
 use super::row_syntax::row_items;
 use super::{Binder, Bound, Class, Place};
@@ -92,6 +93,9 @@ impl Binder<'_> {
         };
         if array.known_type() == Some(SqlType::Jsonb) && !rest.is_empty() {
             return self.json_subscript(array, rest);
+        }
+        if array.known_type() == Some(HSTORE) && !rest.is_empty() {
+            return self.hstore_subscript(array, rest);
         }
         if array.known_type() == Some(SqlType::System(SystemType::Name))
             && let [AccessExpr::Subscript(Subscript::Index { index })] = rest
@@ -181,7 +185,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The value of a column of arrays, or of jsonb, after `column[...] = value`.
+    /// The value of a column of arrays, of jsonb or of hstore after `column[...] = value`.
     pub(crate) fn assigned_elements(
         &mut self,
         (array, sql_type, column): (Expr, SqlType, &str),
@@ -191,6 +195,9 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         if sql_type == SqlType::Jsonb {
             return self.assigned_member((array, column), chain, value, place);
+        }
+        if sql_type == HSTORE {
+            return self.assigned_pair((array, column), chain, value, place);
         }
         let SqlType::Array(element) = sql_type else {
             let message = format!(

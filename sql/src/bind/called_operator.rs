@@ -1,13 +1,15 @@
-//! Operators that are functions: those of JSON and of network addresses. The function is found by the
-//! operator's symbol and the types of both sides, as a function with a name is.
+//! Operators that are functions: those of JSON, of network addresses and of hstore. The function is found by
+//! the operator's symbol and the types of both sides, as a function with a name is.
 
 use hyades_types::error::Result;
-use hyades_types::value::SqlType;
 use sqlparser::ast::{self, BinaryOperator as Ast};
 
 use super::coerce::{Category, category};
 use super::{Binder, Bound, Place};
 use crate::statement::query::end_of;
+
+/// Symbols that sqlparser does not know.
+const CUSTOM: [&str; 6] = ["<<=", ">>=", "#<#", "#<=#", "#>#", "#>=#"];
 
 /// The symbol of an operator that has no other meaning.
 pub(super) fn symbol_of(operator: &Ast) -> Option<&'static str> {
@@ -20,8 +22,7 @@ pub(super) fn symbol_of(operator: &Ast) -> Option<&'static str> {
         Ast::Question => "?",
         Ast::QuestionPipe => "?|",
         Ast::QuestionAnd => "?&",
-        Ast::Custom(symbol) if symbol == "<<=" => "<<=",
-        Ast::Custom(symbol) if symbol == ">>=" => ">>=",
+        Ast::Custom(symbol) => CUSTOM.into_iter().find(|custom| custom == symbol)?,
         _ => return None,
     })
 }
@@ -56,8 +57,11 @@ fn network_symbol(operator: &Ast) -> Option<&'static str> {
 
 /// The symbol of an operator that has a meaning of its own for these operands.
 pub(super) fn shared_symbol(operator: &Ast, left: &Bound, right: &Bound) -> Option<&'static str> {
-    let is_jsonb = |side: &Bound| side.known_type() == Some(SqlType::Jsonb);
-    let is_open = |side: &Bound| side.known_type().is_none() || is_jsonb(side);
+    let is_document = |side: &Bound| {
+        let category = side.known_type().map(category);
+        matches!(category, Some(Category::Jsonb | Category::Extension))
+    };
+    let is_open = |side: &Bound| side.known_type().is_none() || is_document(side);
     let is_address = |side: &Bound| {
         let category = side.known_type().map(category);
         matches!(category, Some(Category::Network | Category::MacAddr))
@@ -65,12 +69,12 @@ pub(super) fn shared_symbol(operator: &Ast, left: &Bound, right: &Bound) -> Opti
     if is_address(left) || is_address(right) {
         return network_symbol(operator);
     }
-    let is_one = is_jsonb(left) || is_jsonb(right);
+    let is_one = is_document(left) || is_document(right);
     Some(match operator {
         Ast::AtArrow if is_one => "@>",
         Ast::ArrowAt if is_one => "<@",
         Ast::StringConcat if is_one && is_open(left) && is_open(right) => "||",
-        Ast::Minus if is_jsonb(left) => "-",
+        Ast::Minus if is_document(left) => "-",
         _ => return None,
     })
 }

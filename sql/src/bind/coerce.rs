@@ -35,6 +35,8 @@ pub(crate) enum Category {
     Json,
     Jsonb,
     Enum,
+    /// A type of an extension that is no string.
+    Extension,
 }
 
 pub(crate) fn category(sql_type: SqlType) -> Category {
@@ -57,6 +59,8 @@ pub(crate) fn category(sql_type: SqlType) -> Category {
         SqlType::Json => Category::Json,
         SqlType::Jsonb => Category::Jsonb,
         SqlType::Enum(_) => Category::Enum,
+        SqlType::Extension(_) if sql_type.is_string() => Category::String,
+        SqlType::Extension(_) => Category::Extension,
         SqlType::Array(_) => Category::Array,
         SqlType::Interval(_) => Category::Interval,
         SqlType::System(_) if sql_type.is_text() => Category::String,
@@ -99,7 +103,9 @@ pub(crate) fn cast(expr: Expr, from: SqlType, to: SqlType, is_explicit: bool) ->
     if is_relabel {
         return Ok(expr);
     }
-    if matches!(from, SqlType::Char(_)) && matches!(to, SqlType::Text | SqlType::Varchar(_)) {
+    if matches!(from, SqlType::Char(_))
+        && matches!(to, SqlType::Text | SqlType::Varchar(_) | SqlType::Extension(_))
+    {
         // Trailing blanks are not part of the text (see the function's own comment).
         let stripped = Expr::Call { function: Function::CharToText, arguments: vec![expr] };
         return cast(evaluation::fold_if_constant(stripped), SqlType::Text, to, is_explicit);

@@ -19,7 +19,7 @@ impl Binder<'_> {
         let bound = self.expression(inner)?;
         self.has_collation = true;
         match bound.known_type() {
-            Some(sql_type) if !sql_type.is_text() => {
+            Some(sql_type) if !sql_type.is_string() => {
                 let message = format!("collations are not supported by type {}", sql_type.base_name());
                 self.fail(sqlstate::DATATYPE_MISMATCH, message, Place::OperatorAfter(end_of(inner)))
             }

@@ -12,6 +12,7 @@ use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
+use super::any_case::{ignores_case, is_matchable};
 use super::called_operator::{shared_symbol, symbol_of};
 use super::operator::from_ast;
 use super::row_syntax::{expands_array, is_row_constructor, row_items, with_rows};
@@ -316,8 +317,8 @@ impl Binder<'_> {
         let place = Place::OperatorAfter(end_of(left));
         let left = self.expression(left)?;
         let right = self.expression(right)?;
-        let is_text = |side: &Bound| side.known_type().is_none_or(SqlType::is_text);
-        if !is_text(&left) || !is_text(&right) {
+        let in_any_case = in_any_case || ignores_case(left.known_type(), right.known_type());
+        if !is_matchable(left.known_type()) || !is_matchable(right.known_type()) {
             let shown = format!("{} {symbol} {}", left.type_name(), right.type_name());
             return Err(self.no_operator(&shown, place));
         }

@@ -13,7 +13,7 @@ use super::bound::no_parameter_type;
 use super::coerce::{Category, category, is_implicit, is_preferred};
 use super::defaults::with_defaults;
 use super::missing::is_missing;
-use super::routine_call::Arguments;
+use super::routine_call::{Arguments, Chosen};
 use super::row_syntax::{with_rows, without_variadic};
 use super::sequence_call::without_regclass;
 use super::types::other_database;
@@ -242,7 +242,7 @@ impl Binder<'_> {
         if let Some(bound) = self.try_json_call(name, &arguments, place)? {
             return Ok(bound);
         }
-        if lookup(name).is_empty() {
+        if lookup(name).is_empty() || self.is_extended(name, &arguments) {
             let arguments = Arguments { bound: arguments.clone(), names: Vec::new() };
             if let Some(bound) = self.routine_or_conversion(&[name.to_owned()], &arguments, place)? {
                 return Ok(bound);
@@ -260,6 +260,14 @@ impl Binder<'_> {
         let shown = shown.join(", ");
         let signature = self.choose(name, &arguments, &shown, place)?;
         self.apply(signature, name, arguments, place)
+    }
+
+    /// Whether an extension has functions of this name, which may be meant because an argument is of a type
+    /// that an extension has brought.
+    fn is_extended(&self, name: &str, arguments: &[Bound]) -> bool {
+        let is_own = |argument: &Bound| argument.known_type().and_then(SqlType::extension_type).is_some();
+        let is_member = |candidate: &Chosen| candidate.definition().traits.extension.is_some();
+        arguments.iter().any(is_own) && self.candidates(&[name.to_owned()]).iter().any(is_member)
     }
 
     /// An operator that is listed under its symbol among the functions.

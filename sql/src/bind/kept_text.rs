@@ -11,7 +11,7 @@ use sqlparser::ast;
 
 use super::coerce::Context;
 use super::meanings::Meanings;
-use super::types::{self, Named, written_type};
+use super::types::{self, Named, NamedTypes, written_type};
 use super::{Binder, Place};
 use crate::statement::kept_names::{NameOf, full_name, respelled_expression};
 
@@ -77,6 +77,11 @@ impl Binder<'_> {
             (NameOf::Type, schema) => {
                 let placed = schema.map(|schema| (schema, Place::Unknown));
                 match types::of_name(placed, name, self)? {
+                    Named::Type(meant) if let Some(own) = meant.extension_type() => {
+                        let stored = self.named_type(placed, own.name())?;
+                        let brackets = if matches!(meant, SqlType::Array(_)) { "[]" } else { "" };
+                        Some(format!("{}{brackets}", full_name(&stored.name())))
+                    }
                     Named::Type(meant) => meant.enum_type().map(|_| written_type(meant).into_owned()),
                     Named::Domain(stored) => Some(full_name(&stored.name())),
                 }

@@ -95,7 +95,10 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
     Some(match category(left) {
         Category::Numeric => common_number(left, right),
         // Two `char(n)` compare as text without trailing blanks, which is what their cast to text produces.
-        Category::String => SqlType::Text,
+        Category::String => match (left, right) {
+            (SqlType::Extension(_), SqlType::Extension(_)) if left == right => left,
+            _ => SqlType::Text,
+        },
         Category::DateTime => match (left, right) {
             (SqlType::Time(_), SqlType::Time(_)) => SqlType::TIME,
             (SqlType::Time(_), _) | (_, SqlType::Time(_)) => return None,
@@ -106,7 +109,7 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
         Category::Boolean | Category::Bytea | Category::Uuid | Category::Jsonb => left,
         Category::Network => SqlType::Inet,
         Category::MacAddr => (left == right).then_some(left)?,
-        Category::Enum => (left == right).then_some(left)?,
+        Category::Enum | Category::Extension => (left == right).then_some(left)?,
         Category::Json => return None,
         Category::Interval => SqlType::INTERVAL,
         Category::Array if left.is_same_base(right) => left.without_modifier(),
@@ -118,6 +121,9 @@ pub(super) fn signature(operator: BinaryOperator, left: SqlType, right: SqlType)
     use BinaryOperator as Op;
     if operator.is_comparison() {
         let operand = comparison_type(left, right)?;
+        // The operators of the order have names of their own.
+        let is_equality = matches!(operator, Op::Equal | Op::NotEqual);
+        (is_equality || category(operand) != Category::Extension).then_some(())?;
         return Some(Signature { left: operand, right: operand, result: SqlType::Boolean });
     }
     let is_span = |sql_type| matches!(sql_type, SqlType::Interval(_) | SqlType::Time(_));
@@ -163,7 +169,7 @@ pub(super) fn signature(operator: BinaryOperator, left: SqlType, right: SqlType)
             Some(Signature { left, right: SqlType::Integer, result: left })
         }
         Op::Concat if left == SqlType::Bytea && right == SqlType::Bytea => Signature::same(SqlType::Bytea),
-        Op::Concat if left.is_text() || right.is_text() => Signature::same(SqlType::Text),
+        Op::Concat if left.is_string() || right.is_string() => Signature::same(SqlType::Text),
         _ => None,
     }
 }
@@ -207,7 +213,7 @@ pub(super) fn shown_operands(
         }
     }
     let shown = |own: SqlType, wanted: SqlType| match operator {
-        BinaryOperator::Concat if !own.is_text() => own,
+        BinaryOperator::Concat if !own.is_string() => own,
         // There are operators that take a `real` and a `double precision`.
         _ if own == SqlType::Real && wanted == SqlType::DoublePrecision => own,
         _ => wanted,

@@ -14,6 +14,7 @@ use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::definition::RoutineKind;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
+use hyades_types::operator::BinaryOperator;
 use hyades_types::refusal::{Missing, refusal};
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{
@@ -22,6 +23,7 @@ use sqlparser::ast::{
 use std::ops::ControlFlow;
 
 use super::aggregation::{AggregateMode, IN_FUNCTION};
+use super::any_case::ignores_case;
 use super::row_syntax::expands_array;
 use super::scope::{Relation, RelationKind, Visibility};
 use super::session_function::{SessionCall, SessionFunction};
@@ -114,6 +116,18 @@ fn arguments_of(call: &ast::Function) -> impl Iterator<Item = &Ast> {
         FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) => Some(argument),
         _ => None,
     })
+}
+
+/// The flags of a pattern that disregards case, unless these say otherwise.
+fn in_any_case_flags(flags: Option<Expr>) -> Expr {
+    let any = Expr::Const(Value::text("i"));
+    match flags {
+        None => any,
+        // A later flag counts more.
+        Some(flags) => {
+            Expr::Binary { operator: BinaryOperator::Concat, left: Box::new(any), right: Box::new(flags) }
+        }
+    }
 }
 
 impl Binder<'_> {
@@ -331,8 +345,17 @@ impl Binder<'_> {
                 // Checked like `regexp_match`, whose rows are arrays too.
                 self.call_of("regexp_match", arguments.clone(), place)?;
                 let texts = SqlType::Array(ArrayElement::Text);
+                let is_in_any_case = match arguments.as_slice() {
+                    [text, pattern, ..] => ignores_case(text.known_type(), pattern.known_type()),
+                    _ => false,
+                };
                 let arguments = arguments.into_iter().map(|argument| self.coerce(argument, SqlType::Text));
-                let arguments = arguments.collect::<Result<Vec<Expr>>>()?;
+                let mut arguments = arguments.collect::<Result<Vec<Expr>>>()?;
+                if is_in_any_case {
+                    arguments.truncate(3);
+                    let flags = arguments.drain(2..).next();
+                    arguments.push(in_any_case_flags(flags));
+                }
                 let expr = Expr::Call { function: Function::RegexpMatches, arguments };
                 Ok((Bound::typed(expr, texts, place), Some(texts)))
             }

@@ -8,6 +8,7 @@ use hyades_types::refusal::Missing;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, TrimWhereField};
 
+use super::any_case::{ignores_case, in_any_case, is_matchable};
 use super::coerce::{Category, category};
 use super::expression::{boolean, custom_operator};
 use super::{Binder, Bound, Class, Place, start_of, types};
@@ -183,7 +184,7 @@ impl Binder<'_> {
         let mut arguments = Vec::new();
         for side in [operand, pattern] {
             let side = self.expression(side)?;
-            if !side.known_type().is_none_or(SqlType::is_text) {
+            if !is_matchable(side.known_type()) {
                 let symbol = if is_negated { "!~" } else { "~" };
                 return Err(self.no_operator(&format!("{} {symbol} text", side.type_name()), place));
             }
@@ -202,7 +203,7 @@ impl Binder<'_> {
     pub(super) fn quantified_match(
         &mut self,
         left: &ast::Expr,
-        (symbol, is_all): (&str, bool),
+        (mut symbol, is_all): (&'static str, bool),
         right: &ast::Expr,
         place: Place,
     ) -> Result<Bound> {
@@ -221,6 +222,7 @@ impl Binder<'_> {
                     Some(sql_type) => sql_type.element().map(ArrayElement::sql_type),
                 };
                 self.check_match(&left, symbol, element, place)?;
+                symbol = if ignores_case(left.known_type(), element) { in_any_case(symbol) } else { symbol };
                 self.coerce(right, texts)?
             }
         };
@@ -247,7 +249,7 @@ impl Binder<'_> {
         right: Option<SqlType>,
         place: Place,
     ) -> Result<()> {
-        if [left.known_type(), right].into_iter().all(|side| side.is_none_or(SqlType::is_text)) {
+        if [left.known_type(), right].into_iter().all(is_matchable) {
             return Ok(());
         }
         let right = right.map_or("text", SqlType::base_name);
@@ -272,7 +274,8 @@ impl Binder<'_> {
             (true, true) => "!~~*",
         };
         let shown = format!("{} {symbol} {}", bound.type_name(), pattern.type_name());
-        let are_text = [&bound, &pattern].iter().all(|side| side.known_type().is_none_or(SqlType::is_text));
+        let are_text = [&bound, &pattern].iter().all(|side| is_matchable(side.known_type()));
+        let case_insensitive = case_insensitive || ignores_case(bound.known_type(), pattern.known_type());
         if !are_text {
             let error =
                 Error::input(sqlstate::UNDEFINED_FUNCTION, format!("operator does not exist: {shown}")).with_hint(

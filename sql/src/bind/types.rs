@@ -245,20 +245,21 @@ pub(crate) fn of_name(placed: Option<(&str, Place)>, name: &str, types: &dyn Nam
         return None;
     }
     if let Some(stored) = types.named_type(placed, name) {
-        return Some(match stored.enum_type {
-            Some(enum_type) => Named::Type(SqlType::Enum(enum_type)),
+        return Some(match stored.sql_type() {
+            Some(sql_type) => Named::Type(sql_type),
             None => Named::Domain(stored),
         });
     }
     let element = name.strip_prefix('_').and_then(|element| types.named_type(placed, element))?;
-    element.enum_type.map(|element| Named::Type(SqlType::Array(ArrayElement::Enum(element))))
+    let element = element.sql_type().and_then(ArrayElement::fitted)?;
+    Some(Named::Type(SqlType::Array(element)))
 }
 
 /// `_int4`: an array type by its own name.
 fn array_of_built_in(name: &str, types: &dyn NamedTypes) -> Option<SqlType> {
     let element = name.strip_prefix('_')?;
     let sql_type = resolve(&query::parse_type(element).ok()?, types).ok()?;
-    if sql_type.enum_type().is_some() || sql_type.catalog_name() != element {
+    if sql_type.created_id().is_some() || sql_type.catalog_name() != element {
         return None;
     }
     ArrayElement::fitted(sql_type.without_modifier()).map(SqlType::Array)
@@ -332,10 +333,10 @@ fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
         "char" if !name.contains('"') && base == folded => SqlType::Char(1),
         _ if let Some(system_type) = SystemType::from_name(base) => SqlType::System(system_type),
         "timetz" | "money" | "xml" | "point" | "line" | "lseg" | "box" | "path" | "polygon" | "circle"
-        | "tsvector" | "tsquery" | "bit" | "varbit" | "void" | "record" | "hstore" | "citext"
-        | "jsonpath" | "pg_lsn" | "xid8" | "int4range" | "int8range" | "numrange" | "tsrange"
-        | "tstzrange" | "daterange" | "int4multirange" | "int8multirange" | "nummultirange"
-        | "tsmultirange" | "tstzmultirange" | "datemultirange" => {
+        | "tsvector" | "tsquery" | "bit" | "varbit" | "void" | "record" | "jsonpath" | "pg_lsn" | "xid8"
+        | "int4range" | "int8range" | "numrange" | "tsrange" | "tstzrange" | "daterange"
+        | "int4multirange" | "int8multirange" | "nummultirange" | "tsmultirange" | "tstzmultirange"
+        | "datemultirange" => {
             return unsupported(base);
         }
         _ => {

@@ -49,7 +49,7 @@ pub(crate) enum Object {
     DomainCheck(Arc<StoredType>, String),
     /// The trigger of this name.
     Trigger(Arc<Table>, String),
-    /// An extension, which is its functions.
+    /// An extension, which is its functions and types.
     Extension(String),
 }
 
@@ -171,6 +171,8 @@ impl<'a> Dependents<'a> {
             Object::Extension(name) => {
                 let members = self.routines.iter().filter(|routine| routine.extension() == Some(name));
                 found.extend(members.map(|routine| (Object::Routine(Arc::clone(routine)), true)));
+                let brought = self.types.iter().filter(|stored| stored.extension() == Some(name));
+                found.extend(brought.map(|stored| (Object::Type(Arc::clone(stored)), true)));
             }
             Object::Relation(table) => self.dependents_of_table(table, &mut found),
             Object::Sequence(sequence) => {
@@ -228,7 +230,10 @@ impl<'a> Dependents<'a> {
             None => (Object::Routine(Arc::clone(routine)), false),
         }));
         let types = self.types.iter().filter(|stored| stored.name().schema == schema);
-        found.extend(types.map(|stored| (Object::Type(Arc::clone(stored)), false)));
+        found.extend(types.map(|stored| match stored.extension() {
+            Some(extension) => (Object::Extension(extension.to_owned()), false),
+            None => (Object::Type(Arc::clone(stored)), false),
+        }));
     }
 
     fn dependents_of_type(&self, stored: &Arc<StoredType>, found: &mut Vec<(Object, bool)>) -> Result<()> {

@@ -1,17 +1,17 @@
 //! CREATE and DROP EXTENSION.
 //!
-//! An extension is its functions: CREATE EXTENSION creates them in a schema, and they say to which extension
-//! they belong. It exists as long as one of them does.
+//! An extension is its functions and the type that it brings: CREATE EXTENSION creates them in a schema, and
+//! the functions say to which extension they belong. It exists as long as one of them does.
 //!
-//! Reference: PostgreSQL's extension.c; contrib/pgcrypto and contrib/uuid-ossp.
+//! Reference: PostgreSQL's extension.c and its contrib.
 
 use std::sync::Arc;
 
 use hyades_engine::storage::catalog::{NewId, duplicate_routine};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::definition::{
-    CatalogChange, DeclaredParallel, ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind,
-    RoutineParameter, RoutineTraits, TableName,
+    CatalogChange, DeclaredParallel, ParameterMode, RoutineDefinition, RoutineId, RoutineKind,
+    RoutineParameter, RoutineTraits, TableName, TypeDefinition, TypeKind,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::{Missing, refused};
@@ -37,10 +37,10 @@ fn definition_of(member: &Member, extension: &str, schema: &str) -> RoutineDefin
         name: TableName { schema: schema.to_owned(), name: member.name.to_owned() },
         kind: RoutineKind::Function,
         parameters: member.arguments.iter().map(parameter).collect(),
-        returns: Returns::Value(member.result),
+        returns: member.returns(),
         language: "sql".to_owned(),
         body: member.body.to_owned(),
-        is_strict: true,
+        is_strict: member.is_strict,
         path: None,
         traits: RoutineTraits {
             volatility: member.volatility,
@@ -51,6 +51,13 @@ fn definition_of(member: &Member, extension: &str, schema: &str) -> RoutineDefin
         aggregate: None,
         declared: None,
     }
+}
+
+/// Error 2BP01: an extension's own objects are dropped with it.
+pub(super) fn required_by_extension(what: &str, extension: &str) -> Error {
+    let message = format!("cannot drop {what} because extension {extension} requires it");
+    Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+        .with_hint(format!("You can drop extension {extension} instead."))
 }
 
 impl Compiler<'_> {
@@ -134,7 +141,14 @@ impl Viewpoint {
         if !self.has_schema(&schema) {
             return Err(no_schema(&schema));
         }
-        let mut changes = Vec::with_capacity(available.members.len());
+        let mut changes = Vec::with_capacity(1 + available.members.len());
+        if let Some(extension) = available.brings() {
+            let full = TableName { schema: schema.clone(), name: name.to_owned() };
+            self.check_type_name(&full)?;
+            let numbers = (extension.oid(), extension.array_oid());
+            let definition = TypeDefinition::new(numbers, &full, TypeKind::Extension { extension });
+            changes.push(CatalogChange::CreateType { definition });
+        }
         for member in available.members {
             let definition = definition_of(member, name, &schema);
             let known = self.worker.routines_named(&definition.name);

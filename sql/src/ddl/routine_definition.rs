@@ -18,6 +18,7 @@ use hyades_types::value::SqlType;
 
 use super::command::{CatalogStatement, SchemaCommand};
 use super::dependents::Object;
+use super::extensions::required_by_extension;
 use super::schemas::no_schema;
 use crate::answer::Output;
 use crate::bind::polymorphic::check_results;
@@ -368,9 +369,7 @@ fn placed(error: Error, position: u32) -> Error {
 fn refuse_member(routine: &Routine) -> Result<()> {
     let Some(extension) = &routine.definition.traits.extension else { return Ok(()) };
     let signature = routine.definition.signature().replace(", ", ",");
-    let message = format!("cannot drop function {signature} because extension {extension} requires it");
-    Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
-        .with_hint(format!("You can drop extension {extension} instead.")))
+    Err(required_by_extension(&format!("function {signature}"), extension))
 }
 
 /// Whether a statement about routines of a kind may mean this one: FUNCTION also says aggregate.

@@ -335,7 +335,7 @@ impl Compiler<'_> {
 
     /// Refuses a collation that the type cannot have, or that does not exist here.
     pub(super) fn collation(&self, sql_type: SqlType, collation: &ast::ObjectName) -> Result<Collation> {
-        if !sql_type.is_text() {
+        if !sql_type.is_string() {
             let message = format!("collations are not supported by type {}", sql_type.base_name());
             let error = Error::input(sqlstate::DATATYPE_MISMATCH, message);
             let start = collation.0.first().map_or_else(Location::empty, |part| part.span().start);

@@ -18,6 +18,7 @@ use hyades_types::search_path::is_temporary;
 
 use super::command::{CatalogStatement, SchemaCommand, TypeCommand};
 use super::dependents::Object;
+use super::extensions::required_by_extension;
 use super::schemas::no_schema;
 use super::type_spelling::{Relabelling, Respelling};
 use super::view_changes::redefined;
@@ -72,7 +73,7 @@ impl Viewpoint {
             TypeCommand::Create { name, kind } => {
                 self.check_creates_in(name)?;
                 let TypeKind::Domain { domain } = kind else { return Ok(()) };
-                let base = domain.base.enum_type().map(|base| base.definition().id);
+                let base = domain.base.created_id();
                 self.check_types(base.into_iter().chain(domain.parent))
             }
             TypeCommand::Alter(AlterType { name, action, .. }) => match action {
@@ -155,7 +156,7 @@ impl Viewpoint {
     }
 
     /// Also refuses the name of a table, which has a row type of the same name.
-    fn check_type_name(&self, name: &TableName) -> Result<()> {
+    pub(super) fn check_type_name(&self, name: &TableName) -> Result<()> {
         let is_taken = self.worker.catalog_view().type_named(name).is_some() || self.table(name).is_some();
         if is_taken { Err(duplicate_type(name)) } else { Ok(()) }
     }
@@ -173,6 +174,10 @@ impl Viewpoint {
 
     fn altered_type(&self, alter: &AlterType, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
         let stored = self.altered(alter)?;
+        if let Some(extension) = stored.extension() {
+            let message = format!("altering a type of extension {extension} is not supported yet");
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
         let mut definition = stored.definition.clone();
         match &alter.action {
             TypeAction::AddValue { .. } | TypeAction::RenameValue { .. } => {
@@ -265,6 +270,10 @@ impl Viewpoint {
                 Some(stored) => {
                     if drop.is_domain && stored.definition.domain().is_none() {
                         return Err(not_a_domain(&format!("\"{}\"", stored.definition.name)));
+                    }
+                    if let Some(extension) = stored.extension() {
+                        let shown = self.shown_type(&stored);
+                        return Err(required_by_extension(&format!("type {shown}"), extension));
                     }
                     dropped.push(Object::Type(stored));
                 }

@@ -173,8 +173,8 @@ impl Literal {
     /// for integers compared with texts, which are an error.
     pub(crate) fn is_value_of(&self, sql_type: SqlType) -> bool {
         use SqlType::{
-            BigInt, Boolean, Bytea, Char, Cidr, Date, DoublePrecision, Inet, Integer, Json, Jsonb, MacAddr,
-            MacAddr8, Numeric, Real, SmallInt, Text, Timestamp, TimestampTz, Uuid, Varchar,
+            BigInt, Boolean, Bytea, Char, Cidr, Date, DoublePrecision, Extension, Inet, Integer, Json, Jsonb,
+            MacAddr, MacAddr8, Numeric, Real, SmallInt, Text, Timestamp, TimestampTz, Uuid, Varchar,
         };
         let (is_assigned, is_cast) = (self.used == Use::Assigned, self.used == Use::Cast);
         let is_string = self.form == Form::String;
@@ -183,7 +183,9 @@ impl Literal {
             Numeric(Some(_)) => is_assigned,
             Real => is_assigned || is_cast,
             SmallInt | Integer | BigInt => self.form != Form::Decimal,
-            Text | Varchar(_) | Uuid | Boolean | Date | Inet | Cidr | MacAddr | MacAddr8 => is_string,
+            Text | Varchar(_) | Uuid | Boolean | Date | Inet | Cidr | MacAddr | MacAddr8 | Extension(_) => {
+                is_string
+            }
             Char(_) => is_string && !is_cast,
             Timestamp(precision) | TimestampTz(precision) => {
                 is_string && (is_assigned || precision.is_none())

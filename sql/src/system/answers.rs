@@ -91,7 +91,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_aggregate" => routines::aggregates,
         "pg_cast" => builtins::casts,
         "pg_operator" => builtins::operators,
-        "pg_opclass" => |_| operator_classes::operator_classes(),
+        "pg_opclass" => operator_classes::operator_classes,
         "pg_am" => cluster::access_methods,
         "pg_authid" => roles::authorizations,
         "pg_auth_members" => roles::memberships,

@@ -259,7 +259,7 @@ fn domain_dependencies(system: &System) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     for (definition, domain) in system.domains() {
         let own = (PG_TYPE, definition.id, 0);
-        let base = domain.base.enum_type().map(|base| base.definition().id);
+        let base = domain.base.created_id();
         rows.extend(domain.parent.or(base).map(|base| dependency(own, (PG_TYPE, base, 0), "n")));
     }
     for (definition, check) in system.checks_of_domains() {

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use hyades_types::enumeration::{EnumDefinition, EnumType};
+use hyades_types::extension::ExtensionType;
+use hyades_types::identifier::PUBLIC;
 use hyades_types::value::{ArrayElement, SqlType};
 
 use super::object_id;
@@ -41,6 +43,9 @@ pub(super) const ANY_ARRAY: u32 = 2277;
 
 /// The pseudo-type `anyenum`.
 pub(super) const ANY_ENUM: u32 = 3500;
+
+/// The collation `default`.
+const DEFAULT_COLLATION: u32 = 100;
 
 /// The number of functions after `typarray`.
 const FUNCTIONS: usize = 7;
@@ -137,16 +142,43 @@ impl DataType {
         }
     }
 
+    /// A type of an extension.
+    pub(super) fn of_extension(own: ExtensionType, schema: &str) -> DataType {
+        let [subscript, input, output, receive, send] = own.catalog_functions().map(|name| (name, 0));
+        DataType {
+            oid: own.oid(),
+            name: own.name().into(),
+            schema: schema.to_owned().into(),
+            length: -1,
+            is_by_value: false,
+            kind: "b",
+            category: if own.is_string() { "S" } else { "U" },
+            is_preferred: false,
+            delimiter: ",",
+            element: 0,
+            array: own.array_oid(),
+            functions: vec![subscript, input, output, receive, send, ("-", 0), ("-", 0), ("-", 0)],
+            alignment: "i",
+            storage: "x",
+            collation: if own.is_string() { DEFAULT_COLLATION } else { 0 },
+        }
+    }
+
     /// The array type of a type that a user has created. Like PostgreSQL's array of `text`, except for the
-    /// names.
-    pub(super) fn of_array((element, oid): (u32, u32), schema: &str, name: &str) -> Option<DataType> {
+    /// names and the collation.
+    pub(super) fn of_array(
+        (element, oid): (u32, u32),
+        schema: &str,
+        name: &str,
+        collation: u32,
+    ) -> Option<DataType> {
         let array = by_oid(SqlType::Array(ArrayElement::Text).oid())?;
         Some(DataType {
             oid,
             name: format!("_{name}").into(),
             schema: schema.to_owned().into(),
             element,
-            collation: 0,
+            collation,
             ..array.clone()
         })
     }
@@ -217,8 +249,9 @@ pub(super) fn of(sql_type: SqlType) -> Option<Cow<'static, DataType>> {
         SqlType::Enum(enum_type) => Some(Cow::Owned(DataType::of_enum(enum_type))),
         SqlType::Array(ArrayElement::Enum(enum_type)) => {
             let EnumDefinition { id, array_id, schema, name, .. } = enum_type.definition();
-            DataType::of_array((*id, *array_id), schema, name).map(Cow::Owned)
+            DataType::of_array((*id, *array_id), schema, name, 0).map(Cow::Owned)
         }
+        SqlType::Extension(own) => Some(Cow::Owned(DataType::of_extension(own, PUBLIC))),
         _ => BY_OID.get(&sql_type.oid()).map(|data_type| Cow::Borrowed(*data_type)),
     }
 }

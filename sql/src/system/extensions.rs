@@ -57,15 +57,22 @@ pub(super) fn extensions(system: &System) -> Vec<NamedRow> {
     [row(PLPGSQL_EXTENSION, BUILT_IN, PG_CATALOG, PLPGSQL_VERSION)].into_iter().chain(created).collect()
 }
 
-/// The rows of `pg_depend` that say which functions belong to an extension.
+/// The rows of `pg_depend` that say which functions and types belong to an extension.
 pub(super) fn dependencies(system: &System) -> impl Iterator<Item = NamedRow> {
-    members(system).map(|(_, id, extension)| {
+    let functions = members(system)
+        .map(|(_, id, extension)| (object_id::PG_PROC, object_id::of_routine(id), number_of(extension)));
+    let types = system
+        .facts
+        .types
+        .iter()
+        .filter_map(|stored| Some((object_id::PG_TYPE, stored.id(), number_of(stored.extension()?))));
+    functions.chain(types).map(|(class, own, extension)| {
         vec![
-            ("classid", oid(object_id::PG_PROC)),
-            ("objid", oid(object_id::of_routine(id))),
+            ("classid", oid(class)),
+            ("objid", oid(own)),
             ("objsubid", int4(0)),
             ("refclassid", oid(object_id::PG_EXTENSION)),
-            ("refobjid", oid(number_of(extension))),
+            ("refobjid", oid(extension)),
             ("refobjsubid", int4(0)),
             ("deptype", text("e")),
         ]

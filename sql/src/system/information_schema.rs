@@ -138,7 +138,7 @@ fn measures(sql_type: SqlType, parent: Option<&TypeDefinition>) -> NamedRow {
 fn type_name(sql_type: SqlType) -> Value {
     text(match sql_type {
         SqlType::Array(_) => "ARRAY",
-        SqlType::Enum(_) => "USER-DEFINED",
+        SqlType::Enum(_) | SqlType::Extension(_) => "USER-DEFINED",
         _ => sql_type.base_name(),
     })
 }
@@ -147,17 +147,13 @@ fn type_name(sql_type: SqlType) -> Value {
 fn udt(system: &System, sql_type: SqlType, parent: Option<&TypeDefinition>) -> NamedRow {
     let (schema, name) = match parent {
         Some(parent) => (parent.schema.as_str(), parent.name.as_str()),
-        None => (type_schema(sql_type), sql_type.catalog_name()),
+        None => (system.type_schema(sql_type), sql_type.catalog_name()),
     };
     vec![
         ("udt_catalog", text(&system.facts.database)),
         ("udt_schema", text(schema)),
         ("udt_name", text(name)),
     ]
-}
-
-fn type_schema(sql_type: SqlType) -> &'static str {
-    sql_type.enum_type().map_or("pg_catalog", |enum_type| &enum_type.definition().schema)
 }
 
 /// `information_schema.tables`
@@ -693,7 +689,7 @@ fn parameters(system: &System) -> Vec<Entry> {
                 ("parameter_name", or_null(parameter.name, text)),
                 ("data_type", type_name(parameter.sql_type)),
                 ("udt_catalog", text(&system.facts.database)),
-                ("udt_schema", text(type_schema(parameter.sql_type))),
+                ("udt_schema", text(system.type_schema(parameter.sql_type))),
                 ("udt_name", text(parameter.sql_type.catalog_name())),
                 ("dtd_identifier", text((at + 1).to_string())),
                 ("parameter_default", or_null(default, text)),

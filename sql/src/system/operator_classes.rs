@@ -6,12 +6,14 @@
 
 use hyades_types::definition::{IndexKind, OperatorClass};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::extension::ExtensionType;
 use hyades_types::refusal::{Missing, refused};
 use hyades_types::value::SqlType;
 
 use super::data_types::{ANY_ARRAY, ANY_ENUM};
 use super::object_id;
 use super::row::{NamedRow, oid, text, truth};
+use super::snapshot::System;
 
 /// A class of B-trees: its number, name and family, the number of the type that it takes, and that of the
 /// type of its keys, 0 for the same.
@@ -27,8 +29,12 @@ const fn class(oid: u32, name: &'static str, family: u32, of: u32) -> Class {
     Class { oid, name, family, of, key: 0 }
 }
 
-/// The numbers are those of PostgreSQL 15.
-const CLASSES: [Class; 32] = [
+/// Types of extensions.
+const CITEXT: u32 = 16_300;
+const HSTORE: u32 = 16_302;
+
+/// The numbers are those of PostgreSQL 15, or of the extension's type and those that follow.
+const CLASSES: [Class; 34] = [
     class(1978, "int4_ops", 1976, 23),
     class(1979, "int2_ops", 1976, 21),
     class(1981, "oid_ops", 1989, 26),
@@ -61,6 +67,8 @@ const CLASSES: [Class; 32] = [
     class(10_065, "uuid_ops", 2968, 2950),
     class(10_069, "enum_ops", 3522, ANY_ENUM),
     class(10_088, "jsonb_ops", 4033, 3802),
+    class(16_310, "citext_ops", 16_311, CITEXT),
+    class(16_312, "btree_hstore_ops", 16_313, HSTORE),
 ];
 
 /// `char(n)`
@@ -121,15 +129,21 @@ pub(crate) fn chosen_operator_class(
 }
 
 /// `pg_opclass`
-pub(super) fn operator_classes() -> Vec<NamedRow> {
+pub(super) fn operator_classes(system: &System) -> Vec<NamedRow> {
+    // Those of extensions are there with their types.
+    let is_there = |class: &&Class| {
+        ExtensionType::from_oid(class.of).is_none() || system.sql_type(class.of, -1).is_some()
+    };
     CLASSES
         .iter()
+        .filter(is_there)
         .map(|class| {
+            let schema = system.sql_type(class.of, -1).map_or("pg_catalog", |own| system.type_schema(own));
             vec![
                 ("oid", oid(class.oid)),
                 ("opcmethod", oid(object_id::BTREE)),
                 ("opcname", text(class.name)),
-                ("opcnamespace", oid(object_id::PG_CATALOG)),
+                ("opcnamespace", oid(system.schema_oid(schema))),
                 ("opcowner", oid(object_id::OWNER)),
                 ("opcfamily", oid(class.family)),
                 ("opcintype", oid(class.of)),

@@ -9,7 +9,7 @@ use hyades_types::enumeration::EnumLabels;
 use hyades_types::error::Result;
 use hyades_types::sequence::written_name;
 use hyades_types::system_type::SystemType;
-use hyades_types::value::{ArrayElement, SqlType, Value};
+use hyades_types::value::{SqlType, Value};
 
 use super::data_types::{self, DataType, by_oid, of, written};
 use super::names::quoted;
@@ -20,9 +20,8 @@ use super::snapshot::System;
 impl System {
     /// The type with this number.
     pub(super) fn sql_type(&self, oid: u32, modifier: i32) -> Option<SqlType> {
-        let enums = self.facts.types.iter().filter_map(|stored| stored.enum_type);
-        let mut own = enums.flat_map(|one| [SqlType::Enum(one), SqlType::Array(ArrayElement::Enum(one))]);
-        SqlType::from_oid(oid, modifier).or_else(|| own.find(|one| one.oid() == oid))
+        let built_in = SqlType::from_oid(oid, modifier).filter(|found| found.created_id().is_none());
+        built_in.or_else(|| self.facts.types.iter().find_map(|stored| stored.type_with(oid)))
     }
 
     /// The catalog's description of the type with this number, if it is shown.
@@ -38,13 +37,19 @@ impl System {
 
     /// The name in `format_type`, with the schema if the name alone means something else.
     pub(super) fn shown_type(&self, sql_type: SqlType) -> String {
-        let Some(enum_type) = sql_type.enum_type() else { return sql_type.base_name().to_owned() };
-        let definition = enum_type.definition();
+        let definition = sql_type.created_id().and_then(|id| self.created_type(id));
+        let Some(definition) = definition else { return sql_type.base_name().to_owned() };
         let name = self.shown_own(&definition.schema, &definition.name);
         match sql_type {
             SqlType::Array(_) => format!("{name}[]"),
             _ => name,
         }
+    }
+
+    /// The name of the type's schema.
+    pub(super) fn type_schema(&self, sql_type: SqlType) -> &str {
+        let created = sql_type.created_id().and_then(|id| self.created_type(id));
+        created.map_or("pg_catalog", |definition| &definition.schema)
     }
 
     fn shown_own(&self, schema: &str, name: &str) -> String {
@@ -126,9 +131,10 @@ impl System {
 
     /// The types that users have created, and those of their arrays.
     fn own_types(&self) -> impl Iterator<Item = DataType> {
-        let described = |stored: &Arc<StoredType>| match stored.enum_type {
-            Some(enum_type) => Some(DataType::of_enum(enum_type)),
-            None => self.described_domain(&stored.definition),
+        let described = |stored: &Arc<StoredType>| match stored.sql_type() {
+            Some(SqlType::Enum(enum_type)) => Some(DataType::of_enum(enum_type)),
+            Some(SqlType::Extension(own)) => Some(DataType::of_extension(own, &stored.definition.schema)),
+            _ => self.described_domain(&stored.definition),
         };
         let both = move |stored| [described(stored), of_array(&stored.definition)];
         self.facts.types.iter().flat_map(both).flatten()
@@ -139,7 +145,7 @@ impl System {
         let modifier = modifier.and_then(Value::as_i64).and_then(|modifier| i32::try_from(modifier).ok());
         match (self.sql_type(oid, modifier.unwrap_or(-1)), modifier) {
             (Some(SqlType::System(SystemType::Char)), _) => self.type_text(oid).unwrap_or_default(),
-            (Some(sql_type), _) if sql_type.enum_type().is_some() => self.shown_type(sql_type),
+            (Some(sql_type), _) if sql_type.created_id().is_some() => self.shown_type(sql_type),
             (Some(sql_type), Some(_)) => sql_type.name().into_owned(),
             (Some(sql_type), None) => sql_type.base_name().to_owned(),
             (None, _) if oid == 0 => "-".to_owned(),
@@ -150,7 +156,7 @@ impl System {
     /// The type with this number, as `regtype` shows it.
     pub(super) fn type_text(&self, oid: u32) -> Option<String> {
         match self.sql_type(oid, -1) {
-            Some(sql_type) if sql_type.enum_type().is_some() => Some(self.shown_type(sql_type)),
+            Some(sql_type) if sql_type.created_id().is_some() => Some(self.shown_type(sql_type)),
             _ => by_oid(oid).map(DataType::shown).or_else(|| self.domain_text(oid)),
         }
     }
@@ -182,5 +188,7 @@ impl System {
 
 fn of_array(definition: &TypeDefinition) -> Option<DataType> {
     let TypeDefinition { id, array_id, schema, name, .. } = definition;
-    DataType::of_array((*id, *array_id), schema, name)
+    let collation =
+        definition.extension_type().map_or(0, |own| DataType::of_extension(own, schema).collation);
+    DataType::of_array((*id, *array_id), schema, name, collation)
 }

@@ -6,6 +6,7 @@ mod cursors;
 mod databases;
 mod domains;
 mod enum_types;
+mod extension_types;
 mod harness;
 mod materialized_views;
 mod polymorphic_routines;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::definition::{CheckConstraint, TableName};
 use crate::enumeration::{EnumDefinition, EnumLabels, EnumType, shown_type};
+use crate::extension::ExtensionType;
 use crate::value::SqlType;
 
 /// What CREATE TYPE defines.
@@ -32,8 +33,16 @@ pub struct TypeDefinition {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum TypeKind {
-    Enum { labels: EnumLabels },
-    Domain { domain: Box<DomainDefinition> },
+    Enum {
+        labels: EnumLabels,
+    },
+    Domain {
+        domain: Box<DomainDefinition>,
+    },
+    /// Of an extension, of which the type has the name and the numbers.
+    Extension {
+        extension: ExtensionType,
+    },
 }
 
 /// What CREATE DOMAIN defines: the values of a type that satisfy some constraints.
@@ -90,7 +99,7 @@ impl TypeDefinition {
     pub fn labels(&self) -> Option<&EnumLabels> {
         match &self.kind {
             TypeKind::Enum { labels } => Some(labels),
-            TypeKind::Domain { .. } => None,
+            TypeKind::Domain { .. } | TypeKind::Extension { .. } => None,
         }
     }
 
@@ -104,7 +113,15 @@ impl TypeDefinition {
     pub fn domain(&self) -> Option<&DomainDefinition> {
         match &self.kind {
             TypeKind::Domain { domain } => Some(domain),
-            TypeKind::Enum { .. } => None,
+            TypeKind::Enum { .. } | TypeKind::Extension { .. } => None,
+        }
+    }
+
+    /// The type that an extension has brought.
+    pub fn extension_type(&self) -> Option<ExtensionType> {
+        match self.kind {
+            TypeKind::Extension { extension } => Some(extension),
+            TypeKind::Enum { .. } | TypeKind::Domain { .. } => None,
         }
     }
 

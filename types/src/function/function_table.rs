@@ -15,16 +15,17 @@
 
 use super::argument_functions::argument_functions;
 use super::catalog_functions::catalog_functions;
+use super::extension_functions::extension_functions;
 use super::type_patterns::*;
 use super::{
     LooksAt, Signature, argument_list, array, array_search, array_subscript, binary_form, bytes, concat,
-    crypto, date_reading, degrees, format, general, hash, identifier, interval, json_access, json_assigned,
-    json_build, json_change, json_record, make_time, math, network, overlay, pattern_matching,
+    crypto, date_reading, degrees, format, general, hash, hstore, identifier, interval, json_access,
+    json_assigned, json_build, json_change, json_record, make_time, math, network, overlay, pattern_matching,
     quantified_match, regular_expression, row_text, sequence, session, sleep, string, system, template, time,
     whole_number,
 };
 
-argument_functions! {
+extension_functions! {
     // Numbers
     Abs: strict, NOTHING, math {
         "abs" =>
@@ -330,30 +331,6 @@ argument_functions! {
     }
     Sha224: strict, NOTHING, bytes {
         "sha224" => (BYTEA) -> BYTEA;
-    }
-    // For the extensions pgcrypto and uuid-ossp, whose functions call these.
-    Digest: strict, NOTHING, crypto {
-        "pgcrypto_digest" => (TEXT, TEXT) -> BYTEA, (BYTEA, TEXT) -> BYTEA;
-    }
-    Hmac: strict, NOTHING, crypto {
-        "pgcrypto_hmac" => (TEXT, TEXT, TEXT) -> BYTEA, (BYTEA, BYTEA, TEXT) -> BYTEA;
-    }
-    Crypt: strict, NOTHING, crypto {
-        "pgcrypto_crypt" => (TEXT, TEXT) -> TEXT;
-    }
-    GenSalt: strict, ENTROPY, crypto {
-        "pgcrypto_gen_salt" => (TEXT) -> TEXT, (TEXT, INT4) -> TEXT;
-    }
-    RandomBytes: strict, ENTROPY, crypto {
-        "pgcrypto_random_bytes" => (INT4) -> BYTEA;
-    }
-    /// Version 1: the time and a number of its own.
-    UuidOfTime: strict, ENTROPY, crypto {
-        "uuid_ossp_v1" => () -> UUID;
-    }
-    /// Versions 3 and 5: a hash of a name in a namespace.
-    UuidOfName: strict, NOTHING, crypto {
-        "uuid_ossp_named" => (INT4, UUID, TEXT) -> UUID;
     }
     Sha256: strict, NOTHING, bytes {
         "sha256" => (BYTEA) -> BYTEA;

@@ -9,6 +9,8 @@ use super::{Function, mismatch};
 use crate::collect::{Bytes, List, Sink};
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
+use crate::extension::ExtensionType;
+use crate::extension_cast;
 use crate::json::{Jsonb, write_escaped};
 use crate::memory;
 use crate::text::{self, DateForm};
@@ -146,6 +148,10 @@ fn write_value(value: &Value, environment: &Environment, out: &mut Bytes) -> Res
             }
         }
         Value::Text(text) => write_escaped(text.as_bytes(), out)?,
+        Value::Extension(own) if own.extension_type() == ExtensionType::Hstore => {
+            let Value::Json(text) = extension_cast::json(own, false)? else { return Ok(()) };
+            out.put(text.as_bytes())?;
+        }
         _ => write_escaped(scalar_text(value, environment)?.as_bytes(), out)?,
     }
     Ok(())

@@ -62,6 +62,7 @@ fn every_signature_is_computed() {
         TypePattern::Exact(SqlType::Cidr) => crate::text::parse("10/8", SqlType::Cidr, utc).unwrap(),
         TypePattern::Exact(SqlType::MacAddr) => Value::MacAddr([1; 6]),
         TypePattern::Exact(SqlType::MacAddr8) => Value::MacAddr8([1; 8]),
+        TypePattern::Exact(own @ SqlType::Extension(_)) => crate::text::parse("a=>1", *own, utc).unwrap(),
         TypePattern::Exact(SqlType::Date) => Value::Date(1),
         TypePattern::Exact(SqlType::Time(_)) => Value::Time(1),
         TypePattern::Exact(SqlType::Timestamp(_)) => Value::Timestamp(1),

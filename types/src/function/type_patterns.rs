@@ -2,6 +2,7 @@
 //! makes the table.
 
 use super::{Call, LooksAt, Signature, TypePattern};
+use crate::extension::ExtensionType;
 use crate::system_type::SystemType;
 use crate::value::{ArrayElement, SqlType};
 
@@ -26,6 +27,7 @@ pub(super) const INET: TypePattern = TypePattern::Exact(SqlType::Inet);
 pub(super) const CIDR: TypePattern = TypePattern::Exact(SqlType::Cidr);
 pub(super) const MACADDR: TypePattern = TypePattern::Exact(SqlType::MacAddr);
 pub(super) const MACADDR8: TypePattern = TypePattern::Exact(SqlType::MacAddr8);
+pub(super) const HSTORE: TypePattern = TypePattern::Exact(SqlType::Extension(ExtensionType::Hstore));
 pub(super) const OID: TypePattern = TypePattern::Exact(SqlType::System(SystemType::Oid));
 pub(super) const NAME: TypePattern = TypePattern::Exact(SqlType::System(SystemType::Name));
 /// `"char"`

@@ -11,6 +11,7 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize};
 
 use crate::enumeration::EnumType;
+use crate::extension::ExtensionType;
 use crate::interval::IntervalModifier;
 use crate::system_type::{self, SystemType};
 use crate::value::{SqlType, Value};
@@ -50,6 +51,7 @@ pub enum ArrayElement {
     Cidr,
     MacAddr,
     MacAddr8,
+    Extension(ExtensionType),
     /// Used for columns and variables. The arrays themselves know the type without its modifiers.
     Fitted(FittedElement),
 }
@@ -213,6 +215,7 @@ impl ArrayElement {
             SqlType::Cidr => ArrayElement::Cidr,
             SqlType::MacAddr => ArrayElement::MacAddr,
             SqlType::MacAddr8 => ArrayElement::MacAddr8,
+            SqlType::Extension(extension_type) => ArrayElement::Extension(extension_type),
             SqlType::Array(_) | SqlType::System(_) => return None,
         })
     }
@@ -261,6 +264,7 @@ impl ArrayElement {
             ArrayElement::Cidr => SqlType::Cidr,
             ArrayElement::MacAddr => SqlType::MacAddr,
             ArrayElement::MacAddr8 => SqlType::MacAddr8,
+            ArrayElement::Extension(extension_type) => SqlType::Extension(extension_type),
             ArrayElement::Fitted(fitted) => match fitted {
                 FittedElement::Numeric(precision, scale) => SqlType::Numeric(Some((precision, scale))),
                 FittedElement::Varchar(length) => SqlType::Varchar(Some(length)),
@@ -317,6 +321,7 @@ impl ArrayElement {
             ArrayElement::Cidr => ("cidr[]", "_cidr", 651),
             ArrayElement::MacAddr => ("macaddr[]", "_macaddr", 1040),
             ArrayElement::MacAddr8 => ("macaddr8[]", "_macaddr8", 775),
+            ArrayElement::Extension(extension_type) => extension_type.array_names(),
             ArrayElement::Time => ("time without time zone[]", "_time", 1183),
             ArrayElement::Fitted(_) => self.without_modifier().array_names(),
         }
@@ -325,11 +330,16 @@ impl ArrayElement {
     /// The element of the array type of this oid.
     pub(crate) fn of_array_oid(oid: u32) -> Option<ArrayElement> {
         let system = system_type::ALL.into_iter().map(ArrayElement::System);
-        PLAIN.into_iter().chain(system).find(|element| oid != 0 && element.array_names().2 == oid)
+        let extensions = ExtensionType::all().map(ArrayElement::Extension);
+        PLAIN
+            .into_iter()
+            .chain(system)
+            .chain(extensions)
+            .find(|element| oid != 0 && element.array_names().2 == oid)
     }
 }
 
-/// All except those of the catalog, those with modifiers, and enums.
+/// All except those of the catalog, those with modifiers, enums, and those of extensions.
 pub const PLAIN: [ArrayElement; 23] = [
     ArrayElement::Boolean,
     ArrayElement::SmallInt,

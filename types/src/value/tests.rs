@@ -57,11 +57,11 @@ fn classes_of_types() {
         assert!(sql_type.is_same_base(sql_type.without_modifier()));
         assert_eq!(
             sql_type.length_bytes() < 0,
-            sql_type.is_text()
+            sql_type.is_string()
                 || sql_type.element().is_some()
                 || matches!(
                     sql_type.catalog_name(),
-                    "numeric" | "bytea" | "json" | "jsonb" | "inet" | "cidr"
+                    "numeric" | "bytea" | "json" | "jsonb" | "inet" | "cidr" | "hstore"
                 )
         );
         assert!(Value::Null.fits(sql_type));

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use hyades_types::extension::ExtensionType;
 use hyades_types::interval::Interval;
 use hyades_types::json::Jsonb;
 use hyades_types::network::Network;
@@ -37,6 +38,8 @@ pub(crate) enum Kind {
     Cidr,
     MacAddr,
     MacAddr8,
+    Citext,
+    Hstore,
     Oid,
     Reference(SystemType),
     Json,
@@ -67,6 +70,8 @@ impl Kind {
             SqlType::Cidr => Kind::Cidr,
             SqlType::MacAddr => Kind::MacAddr,
             SqlType::MacAddr8 => Kind::MacAddr8,
+            SqlType::Extension(ExtensionType::Citext) => Kind::Citext,
+            SqlType::Extension(ExtensionType::Hstore) => Kind::Hstore,
             SqlType::Json => Kind::Json,
             SqlType::Jsonb => Kind::Jsonb,
             SqlType::Array(ArrayElement::Text) => Kind::Texts,
@@ -266,6 +271,8 @@ pub(crate) fn values_of(kind: Kind) -> Vec<Value> {
         Kind::Cidr => networks().into_iter().filter_map(network).map(Value::Network).collect(),
         Kind::MacAddr => vec![Value::MacAddr([7; 6])],
         Kind::MacAddr8 => vec![Value::MacAddr8([7; 8])],
+        Kind::Citext => texts().iter().filter_map(|text| extended(ExtensionType::Citext, text)).collect(),
+        Kind::Hstore => hstores(),
         Kind::Oid => vec![Value::Oid(1), Value::Oid(u32::MAX)],
         Kind::Reference(own) => vec![Value::reference(own, 1, "name")],
         Kind::Json => documents().into_iter().map(|text| Value::Json(text.into())).collect(),
@@ -284,4 +291,15 @@ fn networks() -> Vec<Network> {
 
 fn network(host: Network) -> Option<Network> {
     Network::new(host.address(), host.bits(), true)
+}
+
+fn extended(own: ExtensionType, text: &Value) -> Option<Value> {
+    own.parse(text.as_str()?).ok().map(Value::Extension)
+}
+
+fn hstores() -> Vec<Value> {
+    let many: String = (0..MANY).map(|key| format!("\"{key}\"=>\"\\\"{key}\",")).collect();
+    let long = format!("key=>{}", "a".repeat(LONG));
+    let texts = ["".to_owned(), "day=>NULL".to_owned(), many, long].map(Value::text);
+    texts.iter().filter_map(|text| extended(ExtensionType::Hstore, text)).collect()
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hyades_types::definition::{RoutineDefinition, RoutineId};
+use hyades_types::extension::ExtensionType;
 use hyades_types::value::SqlType;
 
 use super::{Applying, stale};
@@ -20,9 +21,9 @@ impl<T: ObjectAccess> Applying<'_, T> {
     ) -> Flow<()> {
         self.lock_schema_for(&definition.name.schema)?;
         self.lock(Object::RoutineName(&definition.name), ObjectMode::Change)?;
-        for enum_type in definition.types().filter_map(SqlType::enum_type) {
-            self.lock_type(enum_type)?;
-        }
+        let enums = definition.types().filter_map(SqlType::enum_type);
+        let extensions = definition.types().filter_map(SqlType::extension_type).map(ExtensionType::oid);
+        self.lock_used_types(enums, extensions)?;
         // It may have had another name.
         let replaced = replaces.and_then(|id| self.overlay.routine(id));
         if let Some(old) = replaced.as_ref().filter(|old| old.definition.name != definition.name) {

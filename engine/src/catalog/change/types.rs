@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crossbeam_epoch as epoch;
 use hyades_types::definition::{TableDefinition, TableName, TypeDefinition};
 use hyades_types::enumeration::EnumType;
+use hyades_types::extension::ExtensionType;
 
 use super::{Applying, stale};
 use crate::catalog::effect::Effect;
@@ -23,7 +24,8 @@ impl<T: ObjectAccess> Applying<'_, T> {
         let stored = Arc::new(StoredType::new(definition.clone()));
         self.lock_new_type_name(&stored.name())?;
         if let Some(domain) = definition.domain() {
-            self.lock_used_types(domain.base.enum_type(), domain.parent)?;
+            let extension = domain.base.extension_type().map(ExtensionType::oid);
+            self.lock_used_types(domain.base.enum_type(), domain.parent.into_iter().chain(extension))?;
         }
         self.note()?;
         self.push(Effect::Type(stored));
@@ -111,26 +113,26 @@ impl<T: ObjectAccess> Applying<'_, T> {
     /// Locks the types of a new definition's columns, which are as they were when it was made, and stay until
     /// it is there.
     pub(super) fn lock_types(&mut self, definition: &TableDefinition) -> Flow<()> {
-        self.lock_used_types(definition.types(), definition.domains())
+        self.lock_used_types(definition.types(), definition.numbered_types())
     }
 
-    /// Only the number of a domain is kept, so it need not be as it was.
-    fn lock_used_types(
+    /// Only the number of a domain, or of a type of an extension, is kept, so it need not be as it was.
+    pub(super) fn lock_used_types(
         &mut self,
         enums: impl IntoIterator<Item = EnumType>,
-        domains: impl IntoIterator<Item = u32>,
+        numbered: impl IntoIterator<Item = u32>,
     ) -> Flow<()> {
         for enum_type in enums {
             self.lock_type(enum_type)?;
         }
-        for domain in domains {
-            self.lock(Object::Type(domain), ObjectMode::Use)?;
-            self.overlay.type_by_id(domain).ok_or_else(stale)?;
+        for used in numbered {
+            self.lock(Object::Type(used), ObjectMode::Use)?;
+            self.overlay.type_by_id(used).ok_or_else(stale)?;
         }
         Ok(())
     }
 
-    pub(super) fn lock_type(&mut self, enum_type: EnumType) -> Flow<()> {
+    fn lock_type(&mut self, enum_type: EnumType) -> Flow<()> {
         let used = enum_type.definition();
         self.lock(Object::Type(used.id), ObjectMode::Use)?;
         let current = self.overlay.type_by_id(used.id).ok_or_else(stale)?;

@@ -21,6 +21,7 @@
 
 use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
+use hyades_types::extension::ExtensionType;
 use hyades_types::interval::Interval;
 use hyades_types::json::Jsonb;
 use hyades_types::network::Network;
@@ -54,6 +55,8 @@ const JSONB: u8 = 20;
 const NETWORK: u8 = 21;
 const MAC_ADDR: u8 = 22;
 const MAC_ADDR_8: u8 = 23;
+/// The number of the type and the content follow.
+const EXTENSION: u8 = 24;
 
 /// Scales of values without digits.
 const NAN: i64 = 0;
@@ -98,6 +101,7 @@ fn tag_of(value: &Value) -> u8 {
         Value::Network(_) => NETWORK,
         Value::MacAddr(_) => MAC_ADDR,
         Value::MacAddr8(_) => MAC_ADDR_8,
+        Value::Extension(_) => EXTENSION,
     }
 }
 
@@ -129,6 +133,10 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
         }
         Value::MacAddr(bytes) => into.extend_from_slice(bytes),
         Value::MacAddr8(bytes) => into.extend_from_slice(bytes),
+        Value::Extension(value) => {
+            write_varint(into, u64::from(value.extension_type().oid()));
+            write_bytes(into, value.content());
+        }
         Value::Interval(interval) => {
             integer(into, i64::from(interval.months));
             integer(into, i64::from(interval.days));
@@ -293,6 +301,7 @@ fn tag_of_element(element: ArrayElement) -> u8 {
         ArrayElement::Inet | ArrayElement::Cidr => NETWORK,
         ArrayElement::MacAddr => MAC_ADDR,
         ArrayElement::MacAddr8 => MAC_ADDR_8,
+        ArrayElement::Extension(_) => EXTENSION,
     }
 }
 
@@ -349,6 +358,14 @@ fn read_content(tag: u8, bytes: &[u8], offset: &mut usize) -> Result<Value, Malf
         }
         MAC_ADDR => Value::MacAddr(read_fixed(bytes, offset)?),
         MAC_ADDR_8 => Value::MacAddr8(read_fixed(bytes, offset)?),
+        EXTENSION => {
+            let oid = u32::try_from(read_varint(bytes, offset)?).ok();
+            let own = oid.and_then(ExtensionType::from_oid);
+            let value = own
+                .zip(Some(read_bytes(bytes, offset)?))
+                .and_then(|(own, content)| own.from_content(content));
+            Value::Extension(value.ok_or(malformed("an argument is in no form of an extension's type"))?)
+        }
         INTERVAL => Value::Interval(Interval {
             months: read_integer(bytes, offset)?.try_into().map_err(out_of_range)?,
             days: read_integer(bytes, offset)?.try_into().map_err(out_of_range)?,

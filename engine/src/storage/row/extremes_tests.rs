@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use hyades_types::environment::Environment;
+use hyades_types::extension::ExtensionType;
 use hyades_types::function::{Function, TypePattern, call, lookup, names};
 use hyades_types::interval::Interval;
 use hyades_types::operator::BinaryOperator;
@@ -38,6 +39,8 @@ fn column_types() -> Vec<SqlType> {
         SqlType::Cidr,
         SqlType::MacAddr,
         SqlType::MacAddr8,
+        SqlType::Extension(ExtensionType::Citext),
+        SqlType::Extension(ExtensionType::Hstore),
         SqlType::INTERVAL,
         SqlType::Json,
         SqlType::Jsonb,
@@ -140,6 +143,10 @@ fn samples(sql_type: SqlType) -> Vec<Value> {
         }
         SqlType::Uuid => vec![Value::Uuid([255; 16])],
         SqlType::Inet | SqlType::Cidr | SqlType::MacAddr | SqlType::MacAddr8 => addresses(sql_type),
+        SqlType::Extension(own) => {
+            let texts = ["", "a=>1, b=>NULL", "\"\"=>\"\u{10ffff}\""];
+            texts.map(|text| Value::Extension(own.parse(text).expect(text))).to_vec()
+        }
         SqlType::Json | SqlType::Jsonb => documents(sql_type),
         SqlType::Interval(_) => intervals(),
         SqlType::Array(element) => arrays(element),

@@ -18,7 +18,6 @@ use super::super::coerce::{Category, category};
 use super::super::operator::{from_ast, shown_operands};
 use super::super::routine_call::{Arguments, Given};
 use super::super::row_syntax::row_items;
-use super::super::types::written_type;
 use super::super::{Bound, Class, Place};
 use super::expressions::{Around, Shape, Shown};
 use super::{Deparser, order_words, quoted};
@@ -305,7 +304,7 @@ impl Deparser<'_, '_> {
                 let shown = self.expression_as(otherwise, to)?.text;
                 out.push_str(&shown);
             }
-            None => out.push_str(&format!("NULL::{}", written_type(to))),
+            None => out.push_str(&format!("NULL::{}", self.binder.spelled_type(to))),
         }
         self.line(&mut out, "END", (-WHEN, 0), 0);
         Ok(Shown::simple(out))

@@ -8,12 +8,13 @@ use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{self, Expr as Ast};
 
 use super::super::aggregation::AggregateMode;
+use super::super::any_case::ignores_case;
 use super::super::called_operator::{is_shared, shared_symbol, symbol_of};
 use super::super::expression::signed_digits;
 use super::super::operator::{from_ast, shown_operands};
 use super::super::row_syntax::row_items;
 use super::super::scope::{ScopeColumn, Visibility};
-use super::super::types::{self, written_type};
+use super::super::types;
 use super::super::{Bound, Class, Place};
 use super::Deparser;
 use crate::evaluation;
@@ -114,7 +115,7 @@ impl Deparser<'_, '_> {
         let bound = self.bound(node)?;
         match bound.class {
             Class::Literal(literal) => self.constant(&literal, to),
-            Class::Null => Ok(Shown::simple(format!("NULL::{}", written_type(to)))),
+            Class::Null => Ok(Shown::simple(format!("NULL::{}", self.binder.spelled_type(to)))),
             Class::Parameter(_) => self.expression(node),
             Class::Typed(from) if from == to || from.without_modifier() == to => self.expression(node),
             Class::Typed(_) => self.cast(node, to),
@@ -131,7 +132,7 @@ impl Deparser<'_, '_> {
 
     pub(super) fn cast(&mut self, node: &Ast, to: SqlType) -> Result<Shown> {
         let inner = self.expression(node)?;
-        Ok(self.converted(inner, &written_type(to)))
+        Ok(self.converted(inner, &self.binder.spelled_type(to)))
     }
 
     fn cast_to_domain(&mut self, node: &Ast, base: SqlType, domain: u32) -> Result<Shown> {
@@ -164,7 +165,7 @@ impl Deparser<'_, '_> {
             SqlType::Boolean => if value == "t" { "true" } else { "false" }.to_owned(),
             SqlType::Integer if !value.starts_with('-') => value,
             SqlType::Numeric(_) if to == base && value.contains('.') && !value.starts_with('-') => value,
-            _ => format!("{}::{}", quoted_literal(&value), written_type(to)),
+            _ => format!("{}::{}", quoted_literal(&value), self.binder.spelled_type(to)),
         }))
     }
 
@@ -243,15 +244,15 @@ impl Deparser<'_, '_> {
             return self.array_of(&array.elem, element, to);
         }
         match self.bound_or_empty_array(expr)? {
-            None => Ok(Shown::simple(format!("ARRAY[]::{}", written_type(to)))),
+            None => Ok(Shown::simple(format!("ARRAY[]::{}", self.binder.spelled_type(to)))),
             Some(Class::Literal(literal)) => self.constant(&literal, to),
-            Some(Class::Null) => Ok(Shown::simple(format!("NULL::{}", written_type(to)))),
+            Some(Class::Null) => Ok(Shown::simple(format!("NULL::{}", self.binder.spelled_type(to)))),
             Some(Class::Typed(from)) if from == to => self.expression(expr),
             // `1.5::numeric(10,2)`
             Some(Class::Typed(from)) if from == to.without_modifier() && is_literal(expr) => {
                 let inner = self.expression(expr)?.text;
                 let bare = inner.split("::").next().unwrap_or_default();
-                Ok(Shown::simple(format!("{bare}::{}", written_type(to))))
+                Ok(Shown::simple(format!("{bare}::{}", self.binder.spelled_type(to))))
             }
             Some(_) => self.cast(expr, to),
         }
@@ -262,7 +263,11 @@ impl Deparser<'_, '_> {
         let of = element.without_modifier().sql_type();
         let items = items.iter().map(|item| Ok(self.expression_as(item, of)?.text));
         let array = Shown::simple(format!("ARRAY[{}]", items.collect::<Result<Vec<String>>>()?.join(", ")));
-        Ok(if of == element.sql_type() { array } else { self.converted(array, &written_type(to)) })
+        Ok(if of == element.sql_type() {
+            array
+        } else {
+            self.converted(array, &self.binder.spelled_type(to))
+        })
     }
 
     fn bound_or_empty_array(&mut self, node: &Ast) -> Result<Option<Class>> {
@@ -541,12 +546,19 @@ impl Deparser<'_, '_> {
     /// LIKE, regular expressions and the like.
     pub(super) fn pattern(&mut self, left: &Ast, symbol: &'static str, right: &Ast) -> Result<Shown> {
         let own = self.bound(left)?.known_type();
-        let to = match own {
+        let other = self.bound(right)?.known_type();
+        let beside = own.or(other).filter(|_| ignores_case(own, other));
+        let to = match own.or(beside) {
+            Some(own @ SqlType::Extension(_)) if beside.is_some() => own,
             Some(own @ (SqlType::Char(_) | SqlType::Bytea | SqlType::System(_))) => own,
             _ => SqlType::Text,
         };
         let left = self.expression_as(left, to)?;
-        let pattern = if to == SqlType::Bytea { SqlType::Bytea } else { SqlType::Text };
+        let pattern = match to {
+            SqlType::Bytea => SqlType::Bytea,
+            SqlType::Extension(_) if other.is_none_or(|other| other == to) => to,
+            _ => SqlType::Text,
+        };
         let right = self.expression_as(right, pattern)?;
         let left = self.inside(left, Around::Operator(symbol, true));
         let right = self.inside(right, Around::Operator(symbol, false));

@@ -11,7 +11,7 @@ use sqlparser::ast::{
 
 use super::super::rows_from::typed_columns;
 use super::super::scope::{Relation, ScopeColumn, Visibility};
-use super::super::types::{self, written_type};
+use super::super::types;
 use super::change::Change;
 use super::item_columns::{ItemColumns, List, words_of};
 use super::{Deparser, quoted};
@@ -290,7 +290,7 @@ impl Deparser<'_, '_> {
         let to = types::declared(data_type, self.binder)?;
         Ok(match to.domain {
             Some(domain) => full_name(&self.binder.domain(domain)?.name()),
-            None => written_type(to.sql_type).into_owned(),
+            None => self.binder.spelled_type(to.sql_type).into_owned(),
         })
     }
 

@@ -10,7 +10,6 @@ use sqlparser::ast::{
 };
 
 use super::super::aggregate::is_aggregate_name;
-use super::super::types::written_type;
 use super::super::window_call::is_window_function;
 use super::super::windowing::WindowCalls;
 use super::super::{Bound, Place};
@@ -135,7 +134,7 @@ impl Deparser<'_, '_> {
         }
         let own = self.bound(key)?.known_type().unwrap_or(SqlType::Text);
         let text = self.expression_as(key, own)?.text;
-        Ok(if text.contains("::") { text } else { format!("{text}::{}", written_type(own)) })
+        Ok(if text.contains("::") { text } else { format!("{text}::{}", self.binder.spelled_type(own)) })
     }
 
     fn frame(&mut self, frame: &ast::WindowFrame, exclusion: Exclusion, spec: &WindowSpec) -> Result<String> {

@@ -1,8 +1,9 @@
 //! Encoding and decoding of calls as a pair, how large they are, and decoding of arbitrary bytes.
 
+use hyades_types::extension::ExtensionType;
 use hyades_types::generators;
 use hyades_types::interval::Interval;
-use hyades_types::value::{BigDecimal, Numeric, SqlType};
+use hyades_types::value::{ArrayElement, BigDecimal, Numeric, SqlType};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -32,6 +33,8 @@ fn value() -> impl Strategy<Value = Value> {
         any::<[u8; 6]>().prop_map(Value::MacAddr),
         any::<[u8; 8]>().prop_map(Value::MacAddr8),
         generators::any_value(SqlType::Inet),
+        generators::any_value(SqlType::Extension(ExtensionType::Hstore)),
+        generators::any_value(SqlType::Array(ArrayElement::Extension(ExtensionType::Citext))),
         generators::any_value(SqlType::Cidr),
         any::<(i32, i32, i64)>()
             .prop_map(|(months, days, time)| Value::Interval(Interval::new(months, days, time))),
