@@ -9,8 +9,8 @@
 //!   `callee` (routines that are called), `meanings` (what names and literals meant);
 //! * types: `types` (their names), `domain`, `coerce` (conversions), `collation`;
 //! * expressions: `expression` (the walk), `row_expression` (over one row), `rows` (as values),
-//!   `row_columns` (their fields), `row_syntax`, `operator`, `any_case`, `special` (constructs with a grammar
-//!   of their own), `overlaps`, `array_expression`, `json_expression`, `hstore_expression`,
+//!   `row_columns` (their fields), `made_rows`, `row_syntax`, `operator`, `any_case`, `special` (constructs
+//!   with a grammar of their own), `overlaps`, `array_expression`, `json_expression`, `hstore_expression`,
 //!   `called_operator`, `subquery`;
 //! * calls: `function_call`, `conversion_call` (`date(...)`), `enum_call`, `sequence_call`, `session_call`
 //!   and `session_function` (about the session), `set_call` (of sets, in the select list), `routine_call`,
@@ -55,6 +55,7 @@ mod hstore_expression;
 mod join;
 mod json_expression;
 mod kept_text;
+pub(crate) mod made_rows;
 pub(crate) mod meanings;
 mod missing;
 pub(crate) mod operator;
@@ -104,14 +105,14 @@ use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::access::{Caller, NeededRight, ObjectKind, Privileges};
-use hyades_types::definition::{RoutineDefinition, SchemaId, TableId, TableName};
-use hyades_types::enumeration::EnumType;
+use hyades_types::definition::{Returns, RoutineDefinition, SchemaId, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::identifier::quoted_identifier;
 use hyades_types::refusal::{Missing, refused};
 use hyades_types::search_path::{SearchPath, is_system};
 use hyades_types::sequence::Sequence;
 use hyades_types::text::{DateStyles, Reading};
+use hyades_types::value::composite::CompositeType;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
@@ -244,8 +245,10 @@ impl NamedTypes for Binder<'_> {
             self.need_schema(schema, place);
             schema
         });
-        let name = path.find(schema, name, |name| tables.type_named(name).is_some());
-        let stored = tables.type_named(&name)?;
+        let name =
+            path.find(schema, name, |name| tables.type_named(name).is_some() || tables.table(name).is_some());
+        let rows = || tables.table(&name).map(|table| Arc::new(StoredType::of_rows(&table)));
+        let stored = tables.type_named(&name).or_else(rows)?;
         self.note_type(&stored);
         Some(stored)
     }
@@ -259,8 +262,8 @@ impl Binder<'_> {
     /// The name of a type in `format_type`: with the schema if the name alone means something else.
     pub(crate) fn shown_type(&self, sql_type: SqlType) -> Cow<'static, str> {
         let Some(id) = sql_type.created_id() else { return Cow::Borrowed(sql_type.base_name()) };
-        let full = match sql_type.enum_type().map(EnumType::definition) {
-            Some(own) => TableName { schema: own.schema.clone(), name: own.name.clone() },
+        let full = match sql_type.definition_name() {
+            Some((schema, name)) => TableName { schema: schema.to_owned(), name: name.to_owned() },
             None => match self.context.tables.type_by_id(id) {
                 Some(stored) => stored.name(),
                 None => return Cow::Borrowed(sql_type.base_name()),
@@ -281,6 +284,52 @@ impl Binder<'_> {
             Some(_) => self.shown_type(sql_type),
             None => types::written_type(sql_type),
         }
+    }
+
+    /// Records that the statement depends on what the rows of a relation are.
+    pub(crate) fn note_rows_of(&self, table: &Arc<Table>) {
+        self.note_type(&Arc::new(StoredType::of_rows(table)));
+    }
+
+    /// The same type; that of a relation's rows, or of arrays of them, as they are now.
+    fn current_type(&self, sql_type: SqlType) -> SqlType {
+        let relation = sql_type.composite_type().and_then(CompositeType::relation);
+        let Some(table) = relation.and_then(|relation| self.context.tables.by_id(TableId(relation))) else {
+            return sql_type;
+        };
+        self.note_rows_of(&table);
+        sql_type.with_type(SqlType::Composite(table.definition().row_type(table.id())))
+    }
+
+    /// The type of the rows that a set-returning function returns, if it has a name.
+    fn type_of_rows(&self, definition: &RoutineDefinition) -> Option<CompositeType> {
+        let traits = &definition.traits;
+        if let Some(row_type) = traits.row_type {
+            return row_type.composite_type();
+        }
+        let table = self.context.tables.by_id(traits.row_of?)?;
+        Some(table.definition().row_type(table.id()))
+    }
+
+    /// The definition of a routine, with the types of relations' rows as they are now.
+    pub(crate) fn current_definition<'d>(
+        &self,
+        definition: &'d RoutineDefinition,
+    ) -> Cow<'d, RoutineDefinition> {
+        let is_of_rows = |sql_type: SqlType| {
+            sql_type.composite_type().is_some_and(|row_type| row_type.relation().is_some())
+        };
+        let row_of = definition.traits.row_of.and_then(|table| self.context.tables.by_id(table));
+        if row_of.is_none() && !definition.types().any(is_of_rows) {
+            return Cow::Borrowed(definition);
+        }
+        let mut current = definition.clone();
+        current.all_types_mut().into_iter().for_each(|own| *own = self.current_type(*own));
+        if let (Some(table), Returns::SetOfRow(columns)) = (row_of, &mut current.returns) {
+            self.note_rows_of(&table);
+            *columns = scope::named_columns(table.definition().visible_columns());
+        }
+        Cow::Owned(current)
     }
 
     /// Records that the statement depends on the current definition of the type.
@@ -329,7 +378,7 @@ impl Slots {
     }
 }
 
-/// Enum types that a procedure was compiled with.
+/// Types that a procedure was compiled with.
 pub(crate) type UsedTypes = Rc<RefCell<Vec<Arc<StoredType>>>>;
 
 /// See the module head.
@@ -398,7 +447,7 @@ pub(crate) struct Binder<'a> {
     pub(crate) current: Option<Arc<RoutineDefinition>>,
     /// Routines that the statement calls, shared with the code.
     pub(crate) callees: Rc<RefCell<Vec<CalleeEntry>>>,
-    /// Enum types that the statement names, shared with the code.
+    /// Types that the statement names, shared with the code.
     pub(crate) types: UsedTypes,
     /// Routines that expressions call.
     pub(crate) called: Vec<Arc<Routine>>,

@@ -17,8 +17,8 @@
 //!   row).
 //! * Other kinds of objects: `views`, `view_changes`, `materialized_views`, `sequences`, `drawing_defaults`
 //!   (defaults that draw from them), `routine_definition` (procedures and functions), `aggregates`, `types`,
-//!   `enum_types`, `domains`, `type_spelling` (types in stored texts), `stored_texts`, `schemas`, `roles`,
-//!   `databases`, `triggers`, `extensions`.
+//!   `enum_types`, `composite_types`, `domains`, `type_spelling` (types in stored texts), `stored_texts`,
+//!   `schemas`, `roles`, `databases`, `triggers`, `extensions`.
 //! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
@@ -32,6 +32,7 @@ mod checks;
 mod column_changes;
 pub(crate) mod command;
 mod comment_on;
+mod composite_types;
 pub(crate) mod databases;
 mod dependents;
 pub(crate) mod domains;

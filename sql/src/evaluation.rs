@@ -80,6 +80,11 @@ pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
         other => other,
     };
     let (from, to) = (element(from), element(to));
+    // So are fields.
+    if let (SqlType::Composite(row_type), other) | (other, SqlType::Composite(row_type)) = (from, to) {
+        let mut fields = row_type.fields().iter().map(|field| field.sql_type);
+        return fields.all(|field| is_immutable_cast(field, other) && is_immutable_cast(other, field));
+    }
     if from.is_oid() || to.is_oid() {
         return false;
     }

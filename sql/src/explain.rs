@@ -192,7 +192,9 @@ impl SlotNames for Names<'_> {
             {
                 return self.qualified(&relation.name, column);
             }
-            if let RelationKind::Registers(registers) | RelationKind::System(registers, _) = &relation.kind
+            if let RelationKind::Registers(registers)
+            | RelationKind::Typed(registers, _)
+            | RelationKind::System(registers, _) = &relation.kind
                 && let Some(at) = registers.iter().position(|known| *known == register)
                 && let Some((column, _)) = relation.columns.get(at)
             {

@@ -660,7 +660,7 @@ impl Session {
 
     /// The user-defined type with this `pg_type.oid`.
     pub fn user_type(&self, oid: u32) -> Option<SqlType> {
-        self.view.worker.types().iter().find_map(|stored| stored.type_with(oid))
+        self.view.type_of_number(oid)
     }
 
     /// The number that `pg_backend_pid()` returns and a cancel request names.

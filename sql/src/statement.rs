@@ -14,11 +14,11 @@
 //!   `type_syntax`, `domain_syntax`, `role_syntax`, `database_syntax`, `trigger_syntax`, `extension_syntax`;
 //! * sqlparser: `query` (calls it, and respells its errors), with `dialect` and `keywords` (what it accepts);
 //! * tokens respelled for it: `plain_words` (removed), `operator_signs`, `nested_parentheses`, `array_suffix`
-//!   (`text ARRAY`), `element_target` (`SET a[1] =`), `conflict_syntax` (the index of ON CONFLICT), `locking`
-//!   (FOR UPDATE and the like), `using_alias` (`USING (id) AS j`), `substring_syntax`, `reference_syntax`
-//!   (SET NULL of some columns), `alteration_syntax` (identity, ALTER CONSTRAINT), `like_syntax` (LIKE in
-//!   CREATE TABLE), `window_syntax` (frames), `call_syntax` (ROWS FROM, VARIADIC),
-//!   `query_end` (the order of LIMIT and locks, FETCH FIRST);
+//!   (`text ARRAY`), `element_target` (`SET a[1] =`), `field_wildcard` (`(row).*`), `conflict_syntax` (the
+//!   index of ON CONFLICT), `locking` (FOR UPDATE and the like), `using_alias` (`USING (id) AS j`),
+//!   `substring_syntax`, `reference_syntax` (SET NULL of some columns), `alteration_syntax` (identity, ALTER
+//!   CONSTRAINT), `like_syntax` (LIKE in CREATE TABLE), `window_syntax` (frames), `call_syntax` (ROWS FROM,
+//!   VARIADIC), `query_end` (the order of LIMIT and locks, FETCH FIRST);
 //! * read by the dialect: `sort_operator` (`ORDER BY x USING <`);
 //! * names: `written_names` (all of a statement, which must be of this database);
 //! * errors: `places` (where in the text), `foreign` (clauses of other databases), `missing` (clauses that
@@ -40,6 +40,7 @@ pub(crate) mod dialect;
 mod domain_syntax;
 pub(crate) mod element_target;
 mod extension_syntax;
+pub(crate) mod field_wildcard;
 mod foreign;
 mod index_syntax;
 pub(crate) mod kept_names;
@@ -79,16 +80,17 @@ mod written_names;
 use hyades_types::error::Result;
 
 pub(crate) use parsed::{
-    AccessCommand, AlterSchema, AlterSequence, AlterType, ChangeParameters, Comment, Commented, CopyFormat,
-    CopyHeader, CopyOptions, CopySource, CopyStatement, CreateAggregate, CreateExtension, CreateIndex,
-    CreateRoutine, CreateSchema, CreateSequence, CreateTableAs, CreateTableLike, CreateTrigger, CreateType,
-    CreateView, DatabaseCommand, DatabaseOptions, DeclareCursor, DomainAction, DropIndex, DropRoutine,
-    DropSchema, DropSequence, DropType, DropView, ExplainFormat, ExplainOptions, ExtensionCommand,
-    FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey, IndexedWritten, IsolationModes, LikeClause,
-    LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo, OnCommit, Overriding, Owned,
-    ParameterChange, ParameterHolder, QualifiedName, Refresh, RenameIndex, RoleName, RoleOption,
-    SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TriggerAction,
-    TriggerCommand, TypeAction, WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns, WrittenType,
+    AccessCommand, AlterSchema, AlterSequence, AlterType, AttributeAction, ChangeParameters, Comment,
+    Commented, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, CreateAggregate,
+    CreateExtension, CreateIndex, CreateRoutine, CreateSchema, CreateSequence, CreateTableAs,
+    CreateTableLike, CreateTrigger, CreateType, CreateView, DatabaseCommand, DatabaseOptions, DeclareCursor,
+    DomainAction, DropIndex, DropRoutine, DropSchema, DropSequence, DropType, DropView, ExplainFormat,
+    ExplainOptions, ExtensionCommand, FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey, IndexedWritten,
+    IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo, OnCommit,
+    Overriding, Owned, ParameterChange, ParameterHolder, QualifiedName, Refresh, RenameIndex, RoleName,
+    RoleOption, SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TriggerAction,
+    TriggerCommand, TypeAction, WrittenAttribute, WrittenCheck, WrittenDomain, WrittenParameter,
+    WrittenReturns, WrittenType,
 };
 
 use lexer::TokenKind;

@@ -30,7 +30,7 @@ use crate::numeric::{Numeric, finite};
 use crate::system_type::SystemType;
 use crate::text::{LONGEST_NAME, check_text, fit_text, meant_byte, shown_byte};
 use crate::value::{ArrayElement, SqlType, Value};
-use crate::{array, datetime, json, numeric, text};
+use crate::{array, datetime, json, numeric, rows, text};
 
 const NUMERIC_POSITIVE: u16 = 0x0000;
 const NUMERIC_NEGATIVE: u16 = 0x4000;
@@ -110,6 +110,7 @@ fn read_from(rest: &mut &[u8], sql_type: SqlType) -> Result<Value> {
         SqlType::MacAddr => Value::MacAddr(take(rest)?),
         SqlType::MacAddr8 => Value::MacAddr8(read_mac8(rest)?),
         SqlType::Extension(own) => Value::Extension(own.read_binary(std::mem::take(rest), whole_text)?),
+        SqlType::Composite(row_type) => rows::read_binary(rest, row_type, read_from)?,
     })
 }
 
@@ -272,6 +273,7 @@ pub fn write(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::MacAddr(bytes) => out.extend_from_slice(bytes),
         Value::MacAddr8(bytes) => out.extend_from_slice(bytes),
         Value::Extension(value) => value.write_binary(out),
+        Value::Row(row) => rows::write_binary(row, out, write),
     }
 }
 

@@ -39,7 +39,10 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
         return Some(Implicit);
     }
     if to == SqlType::System(SystemType::Record) {
-        return None;
+        return matches!(from, SqlType::Composite(_)).then_some(Implicit);
+    }
+    if from == SqlType::System(SystemType::Record) && matches!(to, SqlType::Composite(_)) {
+        return Some(Implicit);
     }
     if let SqlType::System(system_type) = to
         && let Some(weakest) = allowed_to_system(from, system_type)
@@ -145,7 +148,7 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
         (Value::Network(network), _) if to.is_text() => {
             Ok(Value::Text(fit_text(network.shown_with_bits().into(), to, explicit)?))
         }
-        (_, _) if to.is_text() => Ok(Value::Text(fit_text(
+        (_, _) if to.is_text() || to == SqlType::System(SystemType::Record) => Ok(Value::Text(fit_text(
             text::shown(&value, TextForm { styles: reading.styles, ..tz.into() })?,
             to,
             explicit,

@@ -11,6 +11,7 @@
 use std::cmp::Ordering;
 
 use crate::key::trim_blanks;
+use crate::value::composite::{CompositeField, RowValue};
 use crate::value::{ArrayElement, ArrayValue, Dimension, SqlType, Value};
 use crate::{json, numeric};
 
@@ -42,6 +43,7 @@ pub fn total(left: &Value, right: &Value) -> Ordering {
         (Value::MacAddr(a), Value::MacAddr(b)) => a.cmp(b),
         (Value::MacAddr8(a), Value::MacAddr8(b)) => a.cmp(b),
         (Value::Extension(a), Value::Extension(b)) => a.order(b),
+        (Value::Row(a), Value::Row(b)) => row_order(a, b),
         // The type has no order, but its texts have one.
         (Value::Json(a), Value::Json(b)) => a.cmp(b),
         (a, b) => rank(a).cmp(&rank(b)),
@@ -68,6 +70,19 @@ fn array_order(left: &ArrayValue, right: &ArrayValue) -> Ordering {
     let lowers = |of: &[Dimension]| of.iter().map(|one| one.lower).collect::<Vec<_>>();
     let by_dimensions = left.len().cmp(&right.len()).then_with(|| lengths(&left).cmp(&lengths(&right)));
     by_dimensions.then_with(|| lowers(&left).cmp(&lowers(&right)))
+}
+
+/// Field by field, NULL last.
+fn row_order(left: &RowValue, right: &RowValue) -> Ordering {
+    let one = |((field, left), right): ((&CompositeField, &Value), &Value)| match (left, right) {
+        (Value::Text(a), Value::Text(b)) if matches!(field.sql_type, SqlType::Char(_)) => {
+            char_order(a.as_bytes(), b.as_bytes())
+        }
+        (left, right) => total(left, right),
+    };
+    let pairs = left.row_type.fields().iter().zip(&left.fields).zip(&right.fields);
+    let unequal = pairs.map(one).find(|order| order.is_ne());
+    unequal.unwrap_or_else(|| left.fields.len().cmp(&right.fields.len()))
 }
 
 fn float_order(left: f64, right: f64) -> Ordering {

@@ -16,9 +16,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Rights, Role, RoleId};
-use crate::enumeration::EnumType;
-use crate::extension::ExtensionType;
+use crate::value::CreatedType;
 use crate::value::SqlType;
+use crate::value::composite::{CompositeField, CompositeType};
 
 mod aggregate_definition;
 mod check_constraint;
@@ -107,7 +107,7 @@ impl ColumnDefinition {
 
     /// Whether its values, or their elements, are of the type with this number.
     pub fn is_of_type(&self, id: u32) -> bool {
-        self.domain == Some(id) || self.sql_type.is_of_type(id)
+        self.domain == Some(id) || self.sql_type.contains_type(id)
     }
 
     /// What the index computes in this column, if the column exists for an index.
@@ -497,17 +497,24 @@ impl TableDefinition {
         TableDefinition { name: TableName { schema, name: name.to_owned() }, ..self.clone() }
     }
 
-    /// The enum types of its columns, or of their arrays' elements.
-    pub fn types(&self) -> impl Iterator<Item = EnumType> {
-        self.columns.iter().filter_map(|column| column.sql_type.enum_type())
+    /// The types that users have created and that values of its columns consist of, with their versions.
+    pub fn types(&self) -> impl Iterator<Item = CreatedType> {
+        self.columns.iter().flat_map(|column| column.sql_type.created_types())
     }
 
-    /// The domains of its columns, and their types that extensions have brought: the created types of which
-    /// only the number is kept.
-    pub fn numbered_types(&self) -> impl Iterator<Item = u32> {
-        let of_extension =
-            |column: &ColumnDefinition| column.sql_type.extension_type().map(ExtensionType::oid);
-        self.columns.iter().flat_map(move |column| column.domain.into_iter().chain(of_extension(column)))
+    /// The type of the rows of the relation, whose number this is.
+    pub fn row_type(&self, id: TableId) -> CompositeType {
+        let fields = self.visible_columns().iter().enumerate().map(|(at, column)| CompositeField {
+            number: self.column_number(at),
+            name: column.name.clone(),
+            sql_type: column.sql_type,
+        });
+        CompositeType::of_rows(id.0, (&self.name.schema, &self.name.name), fields.collect())
+    }
+
+    /// The domains of its columns.
+    pub fn domains(&self) -> impl Iterator<Item = u32> {
+        self.columns.iter().filter_map(|column| column.domain)
     }
 
     /// Whether a column, or the query of a view, is of the type with this number.
@@ -520,9 +527,9 @@ impl TableDefinition {
     #[must_use]
     pub fn with_type(&self, definition: &TypeDefinition) -> TableDefinition {
         let mut changed = self.clone();
-        if let Some(enum_type) = definition.enum_type() {
+        if let Some(sql_type) = definition.sql_type() {
             for column in &mut changed.columns {
-                column.sql_type = column.sql_type.with_enum_type(enum_type);
+                column.sql_type = column.sql_type.with_type(sql_type);
             }
         }
         changed

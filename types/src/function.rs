@@ -23,7 +23,7 @@
 //! * times: `time`, `interval`, `make_time`, `units`;
 //! * templates: `template` (times to text), `date_reading` (text to times), `number_template`,
 //!   `number_shown`;
-//! * rows: `row_text`; arrays: `array`, `array_search`, `array_subscript`;
+//! * rows: `row_value`, `row_text`; arrays: `array`, `array_search`, `array_subscript`;
 //! * json: `json_access`, `json_build`, `json_change`, `json_assigned` (to a part), `json_record` (rows);
 //!   `network` (addresses), `hstore`;
 //! * what lies outside the arguments: `general` (the statement's environment), `sequence`, `session`
@@ -64,6 +64,7 @@ mod pattern_matching;
 mod quantified_match;
 mod regular_expression;
 mod row_text;
+mod row_value;
 mod sequence;
 mod session;
 mod sleep;

@@ -13,6 +13,7 @@ use crate::extension::ExtensionType;
 use crate::interval::Interval;
 use crate::network::Network;
 use crate::value::array_value::FittedElement;
+use crate::value::composite::{CompositeField, CompositeType};
 use crate::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value};
 use crate::{datetime, text};
 
@@ -60,8 +61,14 @@ pub const TYPES: [SqlType; 38] = [
 
 pub fn any_type() -> impl Strategy<Value = SqlType> {
     let weekday = weekday();
-    let enums = [SqlType::Enum(weekday), SqlType::Array(ArrayElement::Enum(weekday))];
-    prop::sample::select([&TYPES, &enums[..]].concat())
+    let shift = shift();
+    let created = [
+        SqlType::Enum(weekday),
+        SqlType::Array(ArrayElement::Enum(weekday)),
+        SqlType::Composite(shift),
+        SqlType::Array(ArrayElement::Composite(shift)),
+    ];
+    prop::sample::select([&TYPES, &created[..]].concat())
 }
 
 /// An enum whose labels are not in alphabetical order.
@@ -71,6 +78,25 @@ fn weekday() -> EnumType {
     let name = TableName { schema: "public".to_owned(), name: "weekday".to_owned() };
     let definition = TypeDefinition { version: 0, ..TypeDefinition::new((16_384, 16_385), &name, kind) };
     definition.enum_type().expect("it has labels")
+}
+
+/// A composite type whose fields are of several kinds, and which has lost one.
+fn shift() -> CompositeType {
+    let types = [
+        SqlType::Enum(weekday()),
+        SqlType::Text,
+        SqlType::Numeric(None),
+        SqlType::Array(ArrayElement::Integer),
+        SqlType::Uuid,
+    ];
+    let fields = [1, 2, 4, 5, 6].into_iter().zip(types);
+    let fields = fields
+        .map(|(number, sql_type)| CompositeField { number, name: format!("f{number}"), sql_type })
+        .collect();
+    let kind = TypeKind::Composite { fields, next_number: 7 };
+    let name = TableName { schema: "public".to_owned(), name: "shift".to_owned() };
+    let definition = TypeDefinition { version: 0, ..TypeDefinition::new((16_386, 16_387), &name, kind) };
+    definition.composite_type().expect("it has fields")
 }
 
 /// Numbers near each other and near powers of ten, with many scales.
@@ -206,10 +232,9 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
                 })
                 .boxed()
         }
-        SqlType::Enum(enum_type) => {
-            prop::sample::select(enum_type.values().map(Value::Enum).collect::<Vec<_>>()).boxed()
-        }
+        SqlType::Enum(enum_type) => any_label(enum_type),
         SqlType::Array(element) => any_array(element),
+        SqlType::Composite(row_type) => any_composite(row_type),
         SqlType::System(system_type) if system_type.is_text() => {
             let fitted = move |any| Value::Text(text::fit_text(any, sql_type, true).unwrap_or_default());
             any_text().prop_map(fitted).boxed()
@@ -223,6 +248,16 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
 }
 
 /// An array of one dimension, or of two with another lower bound.
+fn any_label(enum_type: EnumType) -> BoxedStrategy<Value> {
+    prop::sample::select(enum_type.values().map(Value::Enum).collect::<Vec<_>>()).boxed()
+}
+
+fn any_composite(row_type: CompositeType) -> BoxedStrategy<Value> {
+    let field = |field: &CompositeField| prop_oneof![4 => any_value(field.sql_type), 1 => Just(Value::Null)];
+    let fields: Vec<_> = row_type.fields().iter().map(field).collect();
+    fields.prop_map(move |fields| Value::row(row_type, fields)).boxed()
+}
+
 fn any_array(element: ArrayElement) -> BoxedStrategy<Value> {
     let item = prop_oneof![4 => any_value(element.sql_type()), 1 => Just(Value::Null)];
     let array = move |values| Value::array(element, values);

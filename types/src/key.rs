@@ -8,13 +8,20 @@
 //! |---|---|
 //! | boolean | 1: 0 or 1 |
 //! | smallint, integer, bigint, date, time, timestamp(tz) | 2, 4, 8: big-endian, sign bit flipped |
-//! | real, double precision | 4, 8: IEEE bits big-endian; negative: all bits flipped, else sign bit flipped; -0 as 0, one NaN, greatest |
+//! | real, double precision | 4, 8: IEEE bits big-endian; negative: all bits flipped, else sign bit flipped;
+//! -0 as 0, one NaN, greatest |
 //! | uuid | 16 as they are |
 //! | interval | 16: its span in microseconds, big-endian, sign bit flipped |
-//! | text, varchar, char(n), bytea | content with 00 written 00 FF, then 00 00; char(n) without its trailing blanks |
-//! | array | each element as 01 and its encoding, or as 02 if NULL; 00; number of dimensions, 1 byte; the lengths if there are several, and the lower bounds, as integers |
-//! | numeric | 1 sign byte (negative 00, zero 01, positive 02, NaN 03), then unless zero or NaN: 3 bytes exponent to base 100, base-100 digits + 1, 00; of a negative number these are complemented; infinities have the exponent FF FF FF and no digits |
-//! | jsonb | as text, of bytes that `json` makes: kinds, counts, keys and scalars in the order in which they are compared |
+//! | text, varchar, char(n), bytea | content with 00 written 00 FF, then 00 00; char(n) without its trailing
+//! blanks |
+//! | array | each element as 01 and its encoding, or as 02 if NULL; 00; number of dimensions, 1 byte; the
+//! lengths if there are several, and the lower bounds, as integers |
+//! | row | each field as 01 and its encoding, or as 02 if NULL, up to the last that is not NULL; 03 |
+//! | numeric | 1 sign byte (negative 00, zero 01, positive 02, NaN 03), then unless zero or NaN: 3 bytes
+//! exponent to base 100, base-100 digits + 1, 00; of a negative number these are complemented; infinities
+//! have the exponent FF FF FF and no digits |
+//! | jsonb | as text, of bytes that `json` makes: kinds, counts, keys and scalars in the order in which they
+//! are compared |
 //!
 //! Every encoding is prefix-free, so concatenation orders composite keys column by column. Equal numbers of
 //! different scale (1.0, 1.00) encode equally, and so do equal intervals (1 month, 30 days). NULL has no
@@ -27,11 +34,14 @@ pub(crate) mod parts;
 
 use crate::json;
 use crate::scalar::{Scalar, ScalarKind};
+use crate::value::composite::RowValue;
 use crate::value::{ArrayValue, SqlType, Value};
 
 pub use self::parts::encode_bytes;
 use self::parts::{NUMERIC_NAN, NUMERIC_NEGATIVE, NUMERIC_ZERO, encode_numeric};
 
+/// Follows the fields of a row: greater than what precedes a field, because all that remain are NULL.
+const ROW_END: u8 = 3;
 const SIGN_128: u128 = 1 << 127;
 const SIGN_64: u64 = 1 << 63;
 const SIGN_32: u32 = 1 << 31;
@@ -108,6 +118,7 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::MacAddr(bytes) => out.extend_from_slice(bytes),
         Value::MacAddr8(bytes) => out.extend_from_slice(bytes),
         Value::Extension(value) => encode_bytes(&value.sort_key(), out),
+        Value::Row(row) => encode_row(row, out),
         // Used for groups, not for indexes: equal texts are equal.
         Value::Json(text) => encode_bytes(text.as_bytes(), out),
     }
@@ -153,6 +164,17 @@ fn encode_array(array: &ArrayValue, out: &mut Vec<u8>) {
     dimensions.iter().for_each(|dimension| encode_i32(dimension.lower, out));
 }
 
+/// Field by field. A field that is added to the type later is NULL, so it changes nothing.
+fn encode_row(row: &RowValue, out: &mut Vec<u8>) {
+    let last = row.fields.iter().rposition(|value| !value.is_null());
+    let count = last.map_or(0, |last| last + 1);
+    for (field, value) in row.row_type.fields().iter().zip(&row.fields).take(count) {
+        out.push(1 + u8::from(value.is_null()));
+        encode(value, field.sql_type, out);
+    }
+    out.push(ROW_END);
+}
+
 /// The same for a scalar.
 #[inline(always)]
 pub fn encode_scalar(scalar: Scalar, out: &mut Vec<u8>) {
@@ -194,6 +216,17 @@ pub fn encoded_length(sql_type: SqlType, bytes: &[u8], mask: u8) -> Option<usize
         let numbers = dimensions * if dimensions > 1 { 2 } else { 1 };
         let end = at + 2 + numbers * size_of::<i32>();
         return (end <= bytes.len()).then_some(end);
+    }
+    if let SqlType::Composite(row_type) = sql_type {
+        let mut at = 0;
+        for field in row_type.fields() {
+            at += match byte(at)? {
+                ROW_END => return Some(at + 1),
+                1 => 1 + encoded_length(field.sql_type, bytes.get(at + 1..)?, mask)?,
+                _ => 1,
+            };
+        }
+        return (at < bytes.len()).then_some(at + 1);
     }
     if matches!(sql_type, SqlType::Inet | SqlType::Cidr) {
         let end = parts::network_length(byte(0)?);

@@ -4,8 +4,8 @@
 //! Files, in reading order:
 //! * `value`: types and values; `error`: errors and SQLSTATEs; `refusal`: what is missing, and the way round
 //!   it;
-//! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form; `array`: both forms of
-//!   arrays;
+//! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form; `array`, `rows`: both forms
+//!   of arrays and of rows;
 //! * `operator`: which operators there are; `arithmetic`, `compare`, `cast`, `function`, `like`: the
 //!   operations of expressions, with PostgreSQL's results and errors;
 //! * `numeric`, `datetime`, `interval`: decimal numbers, the calendar and time spans, which those share;
@@ -62,6 +62,7 @@ pub mod numeric;
 pub mod operator;
 pub mod random;
 pub mod refusal;
+mod rows;
 pub mod scalar;
 pub mod search_path;
 pub mod sequence;

@@ -83,8 +83,10 @@ missing! {
     ColumnTypes => "Convert it to another type in the query: value::text.",
     /// Comments on objects that take none.
     Comments => "A comment changes nothing: leave the statement out.",
-    /// Composite types.
-    CompositeTypes => "Use several columns, or jsonb.",
+    /// The type `record`, in a declaration.
+    CompositeTypes => "Use a composite type, or jsonb.",
+    /// Attributes that come or go where values of the type are.
+    AttributesInUse => "Create another type, and convert the columns to it: ALTER TABLE ... ALTER COLUMN ... TYPE.",
     /// Routines of the session where only values can stand.
     ComputedFirst => "Compute the value in a statement of its own first.",
     /// CREATE CONVERSION, encodings.
@@ -213,6 +215,8 @@ missing! {
     Recursion => "Keep the rows in a temporary table, and add to it in a loop of PL/pgSQL.",
     /// Renaming columns of a view.
     RenamedViewColumns => "Drop the view, and create it again with the other names.",
+    /// Columns and attributes of the type of a table's rows.
+    RowsOfTables => "Create a composite type with the same columns, and use that.",
     /// Rows as values.
     RowsAsValues => "Name the columns one by one, or convert the row: to_jsonb(t).",
     /// The cost of hashes.

@@ -24,8 +24,9 @@ use crate::collect::{Bytes, Sink, Taken};
 use crate::error::{Error, Result, sqlstate};
 use crate::guest;
 use crate::memory;
+use crate::value::composite::RowValue;
 use crate::value::{ArrayValue, SqlType, Value};
-use crate::{array, datetime, json, network, numeric};
+use crate::{array, datetime, json, network, numeric, rows};
 use pieces::{is_blank, syntax};
 
 use crate::error::quoted;
@@ -114,6 +115,9 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
             check_text(text)?;
             memory::check(text.len())?;
             own.parse(text).map(Value::Extension)
+        }
+        SqlType::Composite(row_type) => {
+            rows::parse(text, row_type, |item, sql_type| parse(item, sql_type, reading))
         }
     }
 }
@@ -255,6 +259,9 @@ pub fn write_as(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut 
         Value::Array(array) => {
             let Ok(()) = write_array(array, sql_type, form, out);
         }
+        Value::Row(row) => {
+            let Ok(()) = write_row(row, form, out);
+        }
         Value::Date(days) => datetime::write_date_in(*days, form.styles, out),
         Value::Timestamp(microseconds) => datetime::write_timestamp_in(*microseconds, form.styles, out),
         Value::TimestampTz(microseconds) => {
@@ -273,6 +280,7 @@ fn put<S: Sink>(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut 
         Value::Jsonb(value) => json::write_jsonb(value.root(), out),
         Value::Array(array) => write_array(array, sql_type, form, out),
         Value::Extension(value) => value.write(out),
+        Value::Row(row) => write_row(row, form, out),
         Value::Bytea(bytes) => {
             out.put(b"\\x")?;
             bytes
@@ -321,6 +329,9 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
         Value::Array(array) => {
             let Ok(()) = write_array(array, sql_type, tz.into(), out);
         }
+        Value::Row(row) => {
+            let Ok(()) = write_row(row, tz.into(), out);
+        }
         Value::Oid(oid) => write_integer(i64::from(*oid), out),
         Value::Reference(reference) => out.extend_from_slice(reference.shown.as_bytes()),
         Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
@@ -340,6 +351,23 @@ fn write_array<S: Sink>(array: &ArrayValue, sql_type: SqlType, form: TextForm<'_
     array::write(array, out, |value, out| put(value, array.element.sql_type(), form, out))
 }
 
+fn write_row<S: Sink>(row: &RowValue, form: TextForm<'_>, out: &mut S) -> Taken<S> {
+    let fields = row.fields.iter().zip(row.row_type.fields());
+    rows::write(fields, out, |value, field, out| put(value, field.sql_type, form, out))
+}
+
+/// Appends the text form of a row of these values.
+///
+/// # Errors
+/// 53200, 54000, 57014.
+pub(crate) fn shown_row(fields: &[Value], form: TextForm<'_>) -> Result<CompactString> {
+    let mut out = Bytes::with_capacity(fields.iter().map(Value::heap_bytes).sum())?;
+    rows::write(fields.iter().map(|value| (value, ())), &mut out, |value, (), out| {
+        put(value, value.sql_type().unwrap_or(SqlType::Text), form, out)
+    })?;
+    out.into_text()
+}
+
 /// The text form with these settings, for a computation: it may be much longer than the value, so it asks for
 /// memory and reports its work.
 ///
@@ -352,7 +380,7 @@ pub fn shown(value: &Value, form: TextForm<'_>) -> Result<CompactString> {
             memory::check(text.len())?;
             Ok(text.clone())
         }
-        Value::Bytea(_) | Value::Json(_) | Value::Jsonb(_) | Value::Array(_) => {
+        Value::Bytea(_) | Value::Json(_) | Value::Jsonb(_) | Value::Array(_) | Value::Row(_) => {
             // In front of all parts, so that most results need not grow.
             let mut out = Bytes::with_capacity(value.heap_bytes())?;
             put(value, sql_type, form, &mut out)?;

@@ -8,8 +8,17 @@
 //! 2. `Text` holds no U+0000; the text of `char(n)` is padded with blanks to n characters;
 //! 3. `i32::MIN`/`i32::MAX` days and `i64::MIN`/`i64::MAX` microseconds are PostgreSQL's
 //!    `-infinity`/`infinity`.
+//!
+//! Files:
+//! * `array_value`, `composite` (composite types and rows);
+//! * `created_type`, `defined`: what types know of definitions in the catalog.
 
 pub mod array_value;
+pub mod composite;
+mod created_type;
+mod defined;
+
+pub use created_type::CreatedType;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,6 +32,8 @@ use crate::interval::{Interval, IntervalModifier, MAXIMUM_PRECISION};
 use crate::json::Jsonb;
 use crate::network::Network;
 use crate::system_type::{Polymorphic, Reference, SystemType};
+
+use self::composite::{CompositeType, RowValue};
 
 pub use self::array_value::{ArrayElement, ArrayValue, Dimension};
 
@@ -72,6 +83,7 @@ pub enum SqlType {
     MacAddr8,
     /// A type that an extension brings.
     Extension(ExtensionType),
+    Composite(CompositeType),
 }
 
 impl Serialize for SqlType {
@@ -146,6 +158,8 @@ pub enum Value {
     MacAddr([u8; 6]),
     MacAddr8([u8; 8]),
     Extension(ExtensionValue),
+    /// Of a composite type. Shared, like arrays.
+    Row(Arc<RowValue>),
 }
 
 const _: () = assert!(size_of::<Value>() <= 32);
@@ -192,6 +206,7 @@ impl PartialEq for Value {
             (Value::MacAddr(a), Value::MacAddr(b)) => a == b,
             (Value::MacAddr8(a), Value::MacAddr8(b)) => a == b,
             (Value::Extension(a), Value::Extension(b)) => a == b,
+            (Value::Row(a), Value::Row(b)) => a == b,
             _ => false,
         }
     }
@@ -240,6 +255,7 @@ impl Value {
             Value::MacAddr(bytes) => Value::MacAddr(*bytes),
             Value::MacAddr8(bytes) => Value::MacAddr8(*bytes),
             Value::Extension(value) => Value::Extension(value.clone()),
+            Value::Row(row) => Value::Row(Arc::clone(row)),
         }
     }
 
@@ -253,6 +269,7 @@ impl Value {
             Value::Reference(_) => size_of::<Reference>(),
             Value::Numeric(number) => number.long_bytes(),
             Value::Extension(value) => value.content().len(),
+            Value::Row(row) => row.heap_bytes(),
             _ => 0,
         }
     }
@@ -268,7 +285,8 @@ impl Value {
             | Value::Reference(_)
             | Value::Json(_)
             | Value::Jsonb(_)
-            | Value::Extension(_) => drop(self),
+            | Value::Extension(_)
+            | Value::Row(_) => drop(self),
             other => std::mem::forget(other),
         }
     }
@@ -284,7 +302,8 @@ impl Value {
             | Value::Reference(_)
             | Value::Json(_)
             | Value::Jsonb(_)
-            | Value::Extension(_) => *self = value,
+            | Value::Extension(_)
+            | Value::Row(_) => *self = value,
             _ => std::mem::forget(std::mem::replace(self, value)),
         }
     }
@@ -326,6 +345,7 @@ impl SqlType {
             SqlType::Array(element) => element.array_names().0,
             SqlType::System(system_type) => system_type.shown(),
             SqlType::Enum(enum_type) => enum_type.shown(),
+            SqlType::Composite(row_type) => row_type.shown(),
             SqlType::Inet => "inet",
             SqlType::Cidr => "cidr",
             SqlType::MacAddr => "macaddr",
@@ -382,6 +402,7 @@ impl SqlType {
             SqlType::Array(element) => element.array_names().1,
             SqlType::System(system_type) => system_type.catalog_name(),
             SqlType::Enum(enum_type) => &enum_type.definition().name,
+            SqlType::Composite(row_type) => &row_type.definition().name,
             SqlType::Inet | SqlType::Cidr | SqlType::MacAddr | SqlType::MacAddr8 | SqlType::Extension(_) => {
                 self.base_name()
             }
@@ -413,6 +434,7 @@ impl SqlType {
             SqlType::Array(element) => element.array_names().2,
             SqlType::System(system_type) => system_type.oid(),
             SqlType::Enum(enum_type) => enum_type.definition().id,
+            SqlType::Composite(row_type) => row_type.definition().id,
             SqlType::Inet => 869,
             SqlType::Cidr => 650,
             SqlType::MacAddr => 829,
@@ -447,6 +469,7 @@ impl SqlType {
             | SqlType::Inet
             | SqlType::Cidr
             | SqlType::Extension(_)
+            | SqlType::Composite(_)
             | SqlType::Array(_) => -1,
         }
     }
@@ -550,6 +573,7 @@ impl SqlType {
             (SqlType::System(own), SqlType::System(other)) => return own == other,
             (SqlType::Enum(own), SqlType::Enum(other)) => return own == other,
             (SqlType::Extension(own), SqlType::Extension(other)) => return own == other,
+            (SqlType::Composite(own), SqlType::Composite(other)) => return own == other,
             _ => {}
         }
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
@@ -603,46 +627,6 @@ impl SqlType {
             SqlType::Array(element) => element.sql_type().names_objects(),
             SqlType::System(system_type) => system_type.is_reference(),
             _ => false,
-        }
-    }
-
-    /// The enum type that this is, or the one of its elements.
-    pub fn enum_type(self) -> Option<EnumType> {
-        match self {
-            SqlType::Enum(enum_type) | SqlType::Array(ArrayElement::Enum(enum_type)) => Some(enum_type),
-            _ => None,
-        }
-    }
-
-    /// The type of an extension that this is, or the one of its elements.
-    pub fn extension_type(self) -> Option<ExtensionType> {
-        match self {
-            SqlType::Extension(own) | SqlType::Array(ArrayElement::Extension(own)) => Some(own),
-            _ => None,
-        }
-    }
-
-    /// The number of the type, or of that of its elements, if a database has it only when it was created
-    /// there.
-    pub fn created_id(self) -> Option<u32> {
-        let of_extension = || self.extension_type().map(ExtensionType::oid);
-        self.enum_type().map(|own| own.definition().id).or_else(of_extension)
-    }
-
-    /// Whether its values, or their elements, are of the created type with this number.
-    pub fn is_of_type(self, id: u32) -> bool {
-        self.created_id() == Some(id)
-    }
-
-    /// The same with another definition of its enum type, if it has this one.
-    #[must_use]
-    pub fn with_enum_type(self, enum_type: EnumType) -> SqlType {
-        match self {
-            SqlType::Enum(own) if own == enum_type => SqlType::Enum(enum_type),
-            SqlType::Array(ArrayElement::Enum(own)) if own == enum_type => {
-                SqlType::Array(ArrayElement::Enum(enum_type))
-            }
-            other => other,
         }
     }
 
@@ -706,6 +690,7 @@ impl Value {
             Value::MacAddr(_) => SqlType::MacAddr,
             Value::MacAddr8(_) => SqlType::MacAddr8,
             Value::Extension(value) => SqlType::Extension(value.extension_type()),
+            Value::Row(row) => SqlType::Composite(row.row_type),
         })
     }
 
@@ -722,21 +707,6 @@ impl Value {
                 matches!(sql_type, SqlType::System(wanted) if wanted.is_number())
             }
             Some(own) => own.is_same_base(sql_type),
-        }
-    }
-
-    /// The same value; an enum, or an array of enums, gets the current definition of its type, this one.
-    #[must_use]
-    pub fn with_current_enum(self, sql_type: SqlType) -> Value {
-        match (self, sql_type) {
-            (Value::Enum(value), SqlType::Enum(enum_type)) => Value::Enum(EnumValue { enum_type, ..value }),
-            (Value::Array(array), SqlType::Array(element @ ArrayElement::Enum(_))) => {
-                let values = array.values.iter();
-                let values =
-                    values.map(|value| value.clone().with_current_enum(element.sql_type())).collect();
-                Value::shaped_array(element, &array.dimensions(), values)
-            }
-            (other, _) => other,
         }
     }
 

@@ -43,7 +43,7 @@ mod tests;
 
 use std::fmt;
 
-pub(crate) use argument::{label_meant, read_argument, write_argument};
+pub(crate) use argument::{read_argument, value_meant, write_argument};
 pub use command::Command;
 pub use operation::{Operation, Operations, OperationsWriter};
 use varint::{read_varint, write_varint};

@@ -24,7 +24,7 @@ use hyades_types::value::Value;
 use jiff::tz::TimeZone;
 
 use crate::log::record::command::Captured;
-use crate::log::record::{Command, label_meant};
+use crate::log::record::{Command, value_meant};
 use crate::mutant::{self, Mutant};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::procedure::frame::{Frame, RowSink};
@@ -135,8 +135,8 @@ impl CommandReplay {
         }
         command.arguments_to(&mut frame.registers).map_err(malformed)?;
         for (register, parameter) in frame.registers.iter_mut().zip(&procedure.parameters) {
-            if parameter.enum_type().is_some() {
-                *register = label_meant(register, *parameter)
+            if parameter.has_definition() {
+                *register = value_meant(register, *parameter)
                     .ok_or_else(|| place.diverged(routine, "an argument is no label of its enum"))?;
             }
         }

@@ -1,10 +1,11 @@
 //! Values in a [`SpillFile`](super::spill::SpillFile): encoded like the arguments of logged calls
-//! (`log::record`), except for those that no parameter can have. What they refer to (enum types, names of
-//! catalog objects) stays in memory, each once, and the file holds its index there.
+//! (`log::record`), except for those that no parameter can have. What they refer to (enum and composite
+//! types, names of catalog objects) stays in memory, each once, and the file holds its index there.
 
 use hyades_types::enumeration::{EnumType, EnumValue};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
+use hyades_types::value::composite::CompositeType;
 use hyades_types::value::{ArrayElement, Dimension, SqlType, Value};
 
 use super::{BYTES_PER_UNIT, Row};
@@ -19,6 +20,8 @@ const OID: u8 = 2;
 const REFERENCE: u8 = 3;
 /// The index of the element type, the number of dimensions, length and lower bound of each, the elements.
 const ARRAY: u8 = 4;
+/// The index of the type, the fields.
+const ROW: u8 = 5;
 
 /// Writes and reads the values of one file.
 #[derive(Default)]
@@ -26,6 +29,7 @@ pub(super) struct Coder {
     enums: Vec<EnumType>,
     references: Vec<Value>,
     elements: Vec<ArrayElement>,
+    rows: Vec<CompositeType>,
 }
 
 /// The index of an item, which is added if it is not there yet.
@@ -64,6 +68,15 @@ impl Coder {
             }
             Value::Oid(oid) => number(OID, *oid, out),
             Value::Reference(_) => number(REFERENCE, place_of(&mut self.references, value.clone()), out),
+            Value::Row(row) => {
+                let known = self.rows.iter().position(|known| known.is_identical(row.row_type));
+                let place = known.unwrap_or_else(|| {
+                    self.rows.push(row.row_type);
+                    self.rows.len() - 1
+                });
+                number(ROW, place as u32, out);
+                row.fields.iter().for_each(|value| self.write(value, out));
+            }
             Value::Array(array) if !is_argument(array.element) => {
                 number(ARRAY, place_of(&mut self.elements, array.element), out);
                 let dimensions = array.dimensions();
@@ -105,6 +118,11 @@ impl Coder {
             }
             OID => Some(Value::Oid(place)),
             REFERENCE => self.references.get(place as usize).cloned(),
+            ROW => {
+                let row_type = *self.rows.get(place as usize)?;
+                let fields = row_type.fields().iter().map(|_| self.read(bytes, at));
+                Some(Value::row(row_type, fields.collect::<Option<Vec<Value>>>()?))
+            }
             ARRAY => self.read_array(*self.elements.get(place as usize)?, bytes, at),
             _ => None,
         }
@@ -127,7 +145,7 @@ impl Coder {
 
 /// Whether arrays of these can be arguments and are read back unchanged.
 fn is_argument(element: ArrayElement) -> bool {
-    !matches!(element.sql_type(), SqlType::Enum(_) | SqlType::System(_))
+    !matches!(element.sql_type(), SqlType::Enum(_) | SqlType::System(_) | SqlType::Composite(_))
 }
 
 fn read_bytes<const COUNT: usize>(bytes: &[u8], at: &mut usize) -> Option<[u8; COUNT]> {

@@ -6,7 +6,7 @@
 //!  | fixed part     | null bitmap          | variable part                    |
 //!  +----------------+----------------------+----------------------------------+
 //!    one slot per     ceil(columns/8)        numeric, text, varchar, char and
-//!    column, in       bytes; bit c%8 of      bytea, json, jsonb and array
+//!    column, in       bytes; bit c%8 of      bytea, json, jsonb, array, row
 //!    column order     byte c/8 set: column     contents, in column order
 //!                     c is NULL
 //! ```
@@ -22,13 +22,17 @@
 //! * json: its text. jsonb: the form of `hyades_types::json`. inet, cidr: the length of the mask in one byte,
 //!   then the 4 or 16 bytes of the address. A type of an extension: the content of
 //!   `hyades_types::extension`.
-//! * arrays: see `array_content`.
+//! * arrays: see `array_content`; rows of composite types: see `row_content`.
 //!
 //! No slot is aligned and nothing depends on addresses, so rows are copied with memcpy and compare equal byte
 //! for byte when their values (and numeric scales) are the same.
 //!
 //! Cost beyond the user's data: 4 bytes per variable column, 2 per numeric, 1 bit per column rounded up. A
 //! pgbench_accounts row is 17 bytes (12 of integers, 4 for the empty filler, 1 bitmap byte).
+//!
+//! Files:
+//! * `array_content`, `number_content`, `row_content`: the forms of such values;
+//! * `patch`: what an update in place changes.
 //!
 //! Invariants:
 //! 1. Bytes passed to `value`, `is_null`, `bytes` and `update` come from `encode`/`update` of the same layout
@@ -39,6 +43,7 @@
 mod array_content;
 mod number_content;
 mod patch;
+mod row_content;
 
 use compact_str::CompactString;
 use hyades_types::enumeration::EnumValue;
@@ -513,7 +518,8 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         | Value::Json(_)
         | Value::Jsonb(_)
         | Value::Network(_)
-        | Value::Extension(_) => {
+        | Value::Extension(_)
+        | Value::Row(_) => {
             unreachable!("a variable value for a fixed column: the compiler must have cast it")
         }
     }
@@ -534,6 +540,7 @@ fn append_content(sql_type: SqlType, value: &Value, out: &mut Vec<u8>) {
         (Value::Numeric(number), SqlType::Numeric(_)) => number_content::append(number, out),
         (Value::Array(array), SqlType::Array(element)) => array_content::append(element, array, out),
         (Value::Extension(value), SqlType::Extension(_)) => out.extend_from_slice(value.content()),
+        (Value::Row(row), SqlType::Composite(row_type)) => row_content::append(row_type, row, out),
         (Value::Network(network), SqlType::Inet | SqlType::Cidr) => {
             out.push(network.bits());
             network.append_octets(out);
@@ -575,6 +582,7 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
             microseconds: i64::from_le_bytes(array(&bytes[..8])),
         }),
         SqlType::Array(element) => array_content::read_array(element, bytes),
+        SqlType::Composite(row_type) => row_content::read_row(row_type, bytes),
         SqlType::System(SystemType::Oid) => Value::Oid(u32::from_le_bytes(array(bytes))),
         SqlType::System(system_type) if system_type.is_text() => Value::Text(text(bytes)),
         SqlType::System(_) => unreachable!("no column holds this type of the catalog: it is refused"),
@@ -620,6 +628,7 @@ fn is_fit(sql_type: SqlType, value: &Value) -> bool {
         }
         (Value::Text(text), _) => is_fit_text(sql_type, text.as_bytes()),
         (Value::Array(array), SqlType::Array(element)) => array_content::is_fit_array(element, array),
+        (Value::Row(row), SqlType::Composite(row_type)) => row_content::is_fit_row(row_type, row),
         (Value::Enum(value), SqlType::Enum(enum_type)) => {
             !value.enum_type.is_void() && EnumValue { enum_type, ..*value }.is_valid()
         }
@@ -635,6 +644,7 @@ fn is_fit(sql_type: SqlType, value: &Value) -> bool {
             | Value::Uuid(_)
             | Value::Interval(_)
             | Value::Array(_)
+            | Value::Row(_)
             | Value::Oid(_)
             | Value::Reference(_)
             | Value::Json(_)
@@ -709,6 +719,7 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
         }
         SqlType::Time(_) => datetime::is_valid_time(i64::from_le_bytes(array(bytes))),
         SqlType::Array(element) => array_content::is_array(element, bytes),
+        SqlType::Composite(row_type) => row_content::is_row(row_type, bytes),
         SqlType::Json => {
             is_plain_text(bytes, None)
                 && std::str::from_utf8(bytes).is_ok_and(|text| json::validate(text).is_ok())

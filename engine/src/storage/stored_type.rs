@@ -12,6 +12,7 @@ use hyades_types::extension::ExtensionType;
 use hyades_types::value::{ArrayElement, SqlType};
 
 use super::stored_routine::Routine;
+use super::table::Table;
 
 /// The language of the function that checks the values of a domain, for the compiler. Its body is the number
 /// of the domain.
@@ -23,32 +24,45 @@ pub struct StoredType {
     pub definition: TypeDefinition,
     /// Set if it is an enum.
     pub enum_type: Option<EnumType>,
+    /// The type of its values; `None` for a domain, whose values are of another type.
+    pub sql_type: Option<SqlType>,
     /// Set if it is a domain with constraints: a function that returns its argument, or fails if that is not
     /// a value of the domain.
     pub check: Option<Arc<Routine>>,
     is_superseded: AtomicBool,
+    /// Set if it is the type of a relation's rows: the relation, and its version.
+    rows_of: Option<(Arc<Table>, u64)>,
 }
 
 impl StoredType {
     pub fn new(definition: TypeDefinition) -> StoredType {
-        let enum_type = definition.enum_type();
+        let (enum_type, sql_type) = (definition.enum_type(), definition.sql_type());
         let check = check_of(&definition).map(Arc::new);
-        StoredType { definition, enum_type, check, is_superseded: AtomicBool::new(false) }
+        StoredType {
+            definition,
+            enum_type,
+            sql_type,
+            check,
+            is_superseded: AtomicBool::new(false),
+            rows_of: None,
+        }
+    }
+
+    /// The type of the rows of a relation, which is not in the catalog.
+    pub fn of_rows(table: &Arc<Table>) -> StoredType {
+        let version = table.version();
+        let row_type = table.definition().row_type(table.id());
+        let definition = TypeDefinition::of_rows(row_type);
+        StoredType { rows_of: Some((Arc::clone(table), version)), ..StoredType::new(definition) }
     }
 
     pub fn id(&self) -> u32 {
         self.definition.id
     }
 
-    /// The type of its values, unless it is a domain.
-    pub fn sql_type(&self) -> Option<SqlType> {
-        let of_extension = || self.definition.extension_type().map(SqlType::Extension);
-        self.enum_type.map(SqlType::Enum).or_else(of_extension)
-    }
-
     /// Its type, or that of its arrays, whichever has this number.
     pub fn type_with(&self, oid: u32) -> Option<SqlType> {
-        let own = self.sql_type()?;
+        let own = self.sql_type?;
         let array = ArrayElement::fitted(own).map(SqlType::Array);
         [Some(own), array].into_iter().flatten().find(|one| one.oid() == oid)
     }
@@ -76,7 +90,9 @@ impl StoredType {
     }
 
     pub fn is_superseded(&self) -> bool {
-        self.is_superseded.load(Ordering::Acquire)
+        let is_changed =
+            |(table, version): &(Arc<Table>, u64)| table.version() != *version || table.is_dropped();
+        self.is_superseded.load(Ordering::Acquire) || self.rows_of.as_ref().is_some_and(is_changed)
     }
 }
 

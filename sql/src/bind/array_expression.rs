@@ -8,6 +8,7 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::refusal::Missing;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::array_value::MOST_DIMENSIONS;
+use hyades_types::value::composite::CompositeType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
@@ -15,10 +16,12 @@ use super::called_operator::shared_symbol;
 use super::coerce::{cast, is_implicit};
 use super::expression::boolean;
 use super::hstore_expression::HSTORE;
+use super::made_rows::{field_expr, row_with};
 use super::operator::{comparison_type, from_ast};
 use super::row_syntax::row_items;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
+use crate::statement::names::fold;
 use crate::statement::query::end_of;
 
 /// A parameter or the result of an array function: the array, its element, or another type.
@@ -69,10 +72,10 @@ impl Binder<'_> {
     /// `name[index]`, `name[first:last]`, and chains of them.
     pub(crate) fn subscript(&mut self, root: &ast::Expr, chain: &[AccessExpr]) -> Result<Bound> {
         let place = Place::of_expr(root);
-        if let [AccessExpr::Dot(ast::Expr::Identifier(field))] = chain
+        if let [AccessExpr::Dot(ast::Expr::Identifier(field)), rest @ ..] = chain
             && let Some(bound) = self.field_of_row(root, field)?
         {
-            return Ok(bound);
+            return self.accessed(bound, rest, place);
         }
         let mut idents = match root {
             ast::Expr::Identifier(ident) => vec![ident.clone()],
@@ -91,6 +94,29 @@ impl Binder<'_> {
             [ident] => self.column(ident)?,
             idents => self.qualified_column(idents)?,
         };
+        self.accessed(array, rest, place)
+    }
+
+    /// What a chain of fields and subscripts leads to.
+    fn accessed(&mut self, value: Bound, chain: &[AccessExpr], place: Place) -> Result<Bound> {
+        match chain {
+            [] => Ok(value),
+            [AccessExpr::Dot(ast::Expr::Identifier(field)), rest @ ..] => {
+                let field = self.field_of_value(&value, field)?;
+                self.accessed(field, rest, place)
+            }
+            _ => {
+                let is_field = |access: &AccessExpr| matches!(access, AccessExpr::Dot(_));
+                let split = chain.iter().skip(1).position(is_field).map_or(chain.len(), |at| at + 1);
+                let (subscripts, rest) = chain.split_at(split);
+                let element = self.element(value, subscripts, place)?;
+                self.accessed(element, rest, place)
+            }
+        }
+    }
+
+    /// An element or a part of an array, or of another type that has subscripts.
+    fn element(&mut self, array: Bound, rest: &[AccessExpr], place: Place) -> Result<Bound> {
         if array.known_type() == Some(SqlType::Jsonb) && !rest.is_empty() {
             return self.json_subscript(array, rest);
         }
@@ -199,6 +225,11 @@ impl Binder<'_> {
         if sql_type == HSTORE {
             return self.assigned_pair((array, column), chain, value, place);
         }
+        if let (SqlType::Composite(row_type), [AccessExpr::Dot(ast::Expr::Identifier(field)), rest @ ..]) =
+            (sql_type, chain)
+        {
+            return self.assigned_field((array, row_type, column), (field, rest), value, place);
+        }
         let SqlType::Array(element) = sql_type else {
             let message = format!(
                 "cannot subscript type {} because it does not support subscripting",
@@ -206,6 +237,17 @@ impl Binder<'_> {
             );
             return self.fail(sqlstate::DATATYPE_MISMATCH, message, place);
         };
+        let is_field = |access: &AccessExpr| matches!(access, AccessExpr::Dot(_));
+        if let Some(at) = chain.iter().position(is_field) {
+            // The field of an element: the element is assigned with another value of it.
+            let (subscripts, rest) = chain.split_at(at);
+            let whole = Bound::typed(array.clone(), sql_type, place);
+            let known = self.element(whole, subscripts, place)?;
+            let target = (known.expr, element.sql_type(), column);
+            let changed = self.assigned_elements(target, rest, value, place)?;
+            let changed = Bound::typed(changed, element.sql_type(), place);
+            return self.assigned_elements((array, sql_type, column), subscripts, changed, place);
+        }
         let Subscripts { written, bounds } = self.subscripts(chain, place)?;
         let wanted = if written.is_some() { sql_type } else { element.sql_type() };
         let from = value.type_name();
@@ -224,6 +266,43 @@ impl Binder<'_> {
         arguments.extend(bounds);
         let function = if written.is_some() { Function::ArraySetSlice } else { Function::ArraySet };
         Ok(Expr::Call { function, arguments })
+    }
+
+    /// The value of a row after `column.field = value`.
+    fn assigned_field(
+        &mut self,
+        (row, row_type, column): (Expr, CompositeType, &str),
+        (field, rest): (&ast::Ident, &[AccessExpr]),
+        value: Bound,
+        place: Place,
+    ) -> Result<Expr> {
+        let name = fold(field);
+        let Some(field) = row_type.field(&name) else {
+            let message = format!(
+                "cannot assign to field \"{name}\" of column \"{column}\" because there is no such column in data \
+                 type {}",
+                row_type.shown()
+            );
+            return self.fail(sqlstate::UNDEFINED_COLUMN, message, place);
+        };
+        let value = if rest.is_empty() {
+            let from = value.type_name();
+            let Some(value) = self.try_coerce(value, field.sql_type, super::coerce::Context::Assignment)?
+            else {
+                let message = format!(
+                    "subfield \"{name}\" is of type {} but expression is of type {from}",
+                    field.sql_type.base_name()
+                );
+                let error = Error::input(sqlstate::DATATYPE_MISMATCH, message)
+                    .with_hint("You will need to rewrite or cast the expression.");
+                return Err(self.place(error, place));
+            };
+            value
+        } else {
+            let target = (field_expr(row.clone(), field), field.sql_type, name.as_str());
+            self.assigned_elements(target, rest, value, place)?
+        };
+        Ok(row_with(row_type, row, field, value))
     }
 
     /// `ARRAY[...]`.

@@ -37,6 +37,7 @@ pub(crate) enum Category {
     Enum,
     /// A type of an extension that is no string.
     Extension,
+    Row,
 }
 
 pub(crate) fn category(sql_type: SqlType) -> Category {
@@ -61,9 +62,11 @@ pub(crate) fn category(sql_type: SqlType) -> Category {
         SqlType::Enum(_) => Category::Enum,
         SqlType::Extension(_) if sql_type.is_string() => Category::String,
         SqlType::Extension(_) => Category::Extension,
+        SqlType::Composite(_) => Category::Row,
         SqlType::Array(_) => Category::Array,
         SqlType::Interval(_) => Category::Interval,
         SqlType::System(_) if sql_type.is_text() => Category::String,
+        SqlType::System(SystemType::Record) => Category::Row,
         SqlType::System(_) if sql_type.is_oid() => Category::Numeric,
         SqlType::System(_) => Category::Array,
     }
@@ -160,6 +163,12 @@ impl Binder<'_> {
                 let base = to.without_modifier();
                 self.parameter_types[usize::from(number)] = Some(base);
                 cast(bound.expr, base, to, is_explicit).map(Some)
+            }
+            Class::Typed(SqlType::System(SystemType::Record))
+                if let SqlType::Composite(row_type) = to
+                    && let Some(row) = self.record_as(&bound, row_type, context)? =>
+            {
+                Ok(Some(row))
             }
             Class::Typed(from) => match allowed(from, to) {
                 Some(weakest) if weakest <= context => cast(bound.expr, from, to, is_explicit).map(Some),

@@ -11,6 +11,7 @@ use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{Expr as AstExpr, Ident, ObjectName};
 
+use super::routine_call::Arguments;
 use super::scope::{MergedColumn, Relation, RelationKind, ScopeColumn, Visibility};
 use super::{Binder, Bound, Place};
 use crate::statement::names::{fold, is_reserved, parts};
@@ -228,9 +229,23 @@ impl Binder<'_> {
                 if let Some(number) = self.system_column(relation, column, place)? {
                     return Ok(number);
                 }
+                if let Some(called) = self.called_on_row(relation, column, place)? {
+                    return Ok(called);
+                }
                 Err(self.missing_column(Some(table), column, place))
             }
         }
+    }
+
+    /// `relation.function`, which is `function(relation)`.
+    fn called_on_row(&mut self, relation: usize, function: &str, place: Place) -> Result<Option<Bound>> {
+        let name = [function.to_owned()];
+        if self.candidates(&name).is_empty() {
+            return Ok(None);
+        }
+        let row = self.row_of_relation(relation, place)?;
+        let bound = vec![self.row_value(row)?];
+        self.try_routine(&name, &Arguments { bound, names: Vec::new() }, place)
     }
 
     /// `tableoid`: the number of the relation, NULL where an outer join has found no row of it, which shows

@@ -40,7 +40,7 @@ impl Binder<'_> {
             None | Some("pg_catalog") => types::built_in(name).filter(|to| to.catalog_name() == name),
             Some(_) => None,
         };
-        let named = || self.named_type(placed, name)?.sql_type();
+        let named = || self.named_type(placed, name)?.sql_type;
         let Some(to) = built_in.or_else(named) else {
             return Ok(None);
         };

@@ -14,8 +14,9 @@ use sqlparser::ast;
 
 use super::any_case::{ignores_case, is_matchable};
 use super::called_operator::{shared_symbol, symbol_of};
+use super::coerce::Context;
 use super::operator::from_ast;
-use super::row_syntax::{expands_array, is_row_constructor, row_items, with_rows};
+use super::row_syntax::{expands_array, is_row_constructor, row_items, with_rows, written_row};
 use super::{Binder, Bound, Class, DEEPEST_EXPRESSION, Place, start_of, types};
 use crate::evaluation;
 use crate::expr;
@@ -301,8 +302,15 @@ impl Binder<'_> {
             let bound = self.array_of_type(&array.elem, element, Place::of_expr(inner))?;
             return self.checked_bound(bound, to.domain);
         }
-        let bound = self.expression(inner)?;
         let place = if is_infix { Place::CastAfter(end) } else { Place::CastBefore(start_of(inner)) };
+        if let (SqlType::Composite(row_type), Some(_)) = (to.sql_type, written_row(inner))
+            && let Some(fields) = self.row_fields(inner)?
+        {
+            let fields = fields.into_iter().map(|(_, field)| field).collect();
+            let row = self.row_as(fields, row_type, Context::Explicit, place)?;
+            return self.checked_bound(Bound::typed(row, to.sql_type, place), to.domain);
+        }
+        let bound = self.expression(inner)?;
         self.coerce_to(bound, to, place)
     }
 
@@ -366,11 +374,12 @@ impl Binder<'_> {
         if let (Some(left), ast::Expr::Subquery(query)) = (row_items(left), query) {
             return self.row_compared_with_query(&left, operator, query, place);
         }
-        if row_items(left).is_none() {
-            // Errors in it are reported first.
-            self.expression(left)?;
-        }
         let (Some(left), Some(right)) = (row_items(left), row_items(right)) else {
+            let (left, right) = (self.expression(left)?, self.expression(right)?);
+            let is_typed = |side: &Bound| matches!(side.known_type(), Some(SqlType::Composite(_)));
+            if is_typed(&left) || is_typed(&right) {
+                return self.binary(operator, left, right, place);
+            }
             return self.unsupported(Missing::RowsAsValues, "rows as values are", place);
         };
         if left.len() != right.len() {
@@ -458,13 +467,17 @@ impl Binder<'_> {
             return Ok(bound);
         }
         let bound = self.expression(inner)?;
-        let place = bound.place;
+        let (place, class) = (bound.place, bound.class.clone());
         let expr = match bound.class {
             // A parameter that is only tested for NULL gets no type from that (42P18 unless another use gives
             // it one).
             Class::Typed(_) | Class::Parameter(_) => bound.expr,
             _ => self.coerce(bound, SqlType::Text)?,
         };
+        if let Class::Typed(SqlType::Composite(_)) = class {
+            let function = if is_negated { Function::RowIsNotNull } else { Function::RowIsNull };
+            return Ok(boolean(Expr::Call { function, arguments: vec![expr] }, place));
+        }
         let test = Expr::IsNull(Box::new(expr));
         Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
     }

@@ -394,6 +394,10 @@ impl Binder<'_> {
                 let (array, _) = self.set_as_array(shown, bound, place)?;
                 self.elements_item(shown, vec![("", array)], alias, ordinality, place)
             }
+            ("json_populate_recordset" | "jsonb_populate_recordset", _) => {
+                let (array, _) = self.set_as_array(shown, bound, place)?;
+                self.elements_item(shown, vec![("", array)], alias, ordinality, place)
+            }
             _ if shown.starts_with("json") => {
                 let Some(arrays) = self.json_set(shown, &bound, place)? else {
                     return Err(self.no_function_of(shown, &bound, place));
@@ -529,6 +533,7 @@ impl Binder<'_> {
         let name = own_name.unwrap_or_else(|| function.to_owned());
         // An alias of the function also names its only column.
         let column = if bound.len() == 1 { name.clone() } else { function.to_owned() };
+        let width = bound.len();
         let (mut registers, mut columns, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
         for (given, array) in bound {
             let Some(element) = array.known_type().and_then(SqlType::element) else {
@@ -546,7 +551,10 @@ impl Binder<'_> {
         columns.extend(ordinality.map(|(name, sql_type)| (name.to_owned(), sql_type)));
         let kind = RelationKind::Elements(registers, current);
         let visibility = Visibility::Everywhere;
-        let relation = Relation { name: name.clone(), columns, kind, visibility };
+        let mut relation = Relation { name: name.clone(), columns, kind, visibility };
+        if width == 1 {
+            relation = relation.with_fields();
+        }
         let relation = self.add_relation(relation, alias, place)?;
         Ok(Item::new(Source::Series(Self::counting(arrays, current)), name, relation))
     }
@@ -584,7 +592,7 @@ impl Binder<'_> {
         }
         let (mut derived, relation) = self.derived_relation(query, columns, own_name.clone())?;
         derived.outer = outer;
-        self.add_derived((derived, relation), alias, own_name)
+        self.add_derived((derived, relation.with_fields()), alias, own_name)
     }
 
     fn aggregate_in_from<T>(&self, place: Place) -> Result<T> {
@@ -609,7 +617,7 @@ impl Binder<'_> {
         let Some(chosen) = chosen else {
             return self.value_item(name, written, own, alias);
         };
-        let definition = chosen.definition().clone();
+        let definition = self.current_definition(chosen.definition()).into_owned();
         if definition.kind == RoutineKind::Aggregate {
             return self.aggregate_in_from(place);
         }
@@ -623,8 +631,15 @@ impl Binder<'_> {
         let arguments = self.routine_arguments(&chosen, &arguments, false)?;
         let callee = self.callee(&chosen)?;
         let registers = columns.iter().map(|_| self.new_register()).collect::<Result<Vec<Register>>>()?;
-        let kind = RelationKind::Registers(registers.clone());
-        let relation = Relation { name: own_name.clone(), columns, kind, visibility: Visibility::Everywhere };
+        let kind = match self.type_of_rows(&definition) {
+            Some(row_type) if definition.returns.is_set() => RelationKind::Typed(registers.clone(), row_type),
+            _ => RelationKind::Registers(registers.clone()),
+        };
+        let mut relation =
+            Relation { name: own_name.clone(), columns, kind, visibility: Visibility::Everywhere };
+        if let Returns::Value(_) | Returns::SetOf(_) = definition.returns {
+            relation = relation.with_fields();
+        }
         let relation = self.add_relation(relation, alias, place)?;
         let (is_set, is_strict) = (definition.returns.is_set(), definition.is_strict);
         let source = RoutineSource { callee, arguments, registers, is_set, is_strict };

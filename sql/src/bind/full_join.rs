@@ -99,6 +99,7 @@ impl Binder<'_> {
                     RelationKind::View(values, table.clone())
                 }
                 RelationKind::System(_, oid) => RelationKind::System(own, *oid),
+                RelationKind::Typed(_, row_type) => RelationKind::Typed(own, *row_type),
                 _ => RelationKind::Registers(own),
             };
         }

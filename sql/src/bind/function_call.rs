@@ -6,7 +6,7 @@ use hyades_types::function::{Function as Computation, Signature, TypePattern, lo
 use hyades_types::interval::MAXIMUM_PRECISION;
 use hyades_types::refusal::{Missing, refused};
 use hyades_types::value::{SqlType, Value};
-use sqlparser::ast::{Function, FunctionArguments};
+use sqlparser::ast::{self, Function, FunctionArguments};
 
 use super::aggregate::is_aggregate_name;
 use super::bound::no_parameter_type;
@@ -239,6 +239,9 @@ impl Binder<'_> {
         if let Some(bound) = self.try_enum_call(name, &arguments, place)? {
             return Ok(bound);
         }
+        if let Some(bound) = self.try_populate(name, &arguments, place)? {
+            return Ok(bound);
+        }
         if let Some(bound) = self.try_json_call(name, &arguments, place)? {
             return Ok(bound);
         }
@@ -246,6 +249,13 @@ impl Binder<'_> {
             let arguments = Arguments { bound: arguments.clone(), names: Vec::new() };
             if let Some(bound) = self.routine_or_conversion(&[name.to_owned()], &arguments, place)? {
                 return Ok(bound);
+            }
+            // `field(row)` is `(row).field`.
+            if let [row] = arguments.bound.as_slice()
+                && let Some(SqlType::Composite(row_type)) = row.known_type()
+                && row_type.field(name).is_some()
+            {
+                return self.field_of_value(row, &ast::Ident::with_quote('"', name));
             }
         }
         if name == "coalesce" && !arguments.is_empty() {

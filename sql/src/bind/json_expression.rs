@@ -8,6 +8,7 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::refusal::Missing;
+use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
@@ -162,9 +163,16 @@ impl Binder<'_> {
     ) -> Result<Option<Bound>> {
         let is_array = |bound: &Bound| matches!(bound.known_type(), Some(SqlType::Array(_)));
         let is_row = |bound: &Bound| matches!(bound.expr, Expr::Call { function: Function::JsonRow, .. });
+        let is_composite = |bound: &Bound| matches!(bound.known_type(), Some(SqlType::Composite(_)));
         let (function, result) = match (name, arguments) {
             // What is made of a row is JSON, and no row any more.
             ("row_to_json" | "to_json", [row]) if is_row(row) => (Function::ToJson, SqlType::Json),
+            ("row_to_json", [row]) if is_composite(row) => (Function::RowToJson, SqlType::Json),
+            ("row_to_json", [row, lines])
+                if is_composite(row) && matches!(lines.known_type(), None | Some(SqlType::Boolean)) =>
+            {
+                (Function::RowToJson, SqlType::Json)
+            }
             ("row_to_json", [_]) => {
                 return self.unsupported(Missing::RowsAsValues, "rows as values are", place);
             }
@@ -192,6 +200,54 @@ impl Binder<'_> {
             given.push(self.coerce(lines.clone(), SqlType::Boolean)?);
         }
         Ok(Some(Bound::typed(call(function, given), result, place)))
+    }
+
+    /// `json_populate_record(base, object)` and its like; those for sets return an array.
+    pub(super) fn try_populate(
+        &mut self,
+        name: &str,
+        arguments: &[Bound],
+        place: Place,
+    ) -> Result<Option<Bound>> {
+        let (own, is_set) = match name {
+            "json_populate_record" => (SqlType::Json, false),
+            "jsonb_populate_record" => (SqlType::Jsonb, false),
+            "json_populate_recordset" => (SqlType::Json, true),
+            "jsonb_populate_recordset" => (SqlType::Jsonb, true),
+            _ => return Ok(None),
+        };
+        let [base, whole] = arguments else { return Err(self.no_function_of(name, arguments, place)) };
+        let Some(SqlType::Composite(row_type)) = base.known_type() else {
+            return match base.known_type() {
+                Some(SqlType::System(SystemType::Record)) => {
+                    let what = format!("{name} of a record without a type is");
+                    self.unsupported(Missing::RowsAsValues, &what, place)
+                }
+                Some(_) => {
+                    let message = format!("first argument of {name} must be a row type");
+                    self.fail(sqlstate::DATATYPE_MISMATCH, message, Place::Unknown)
+                }
+                None => {
+                    let message = "could not determine polymorphic type because input has type unknown";
+                    self.fail(sqlstate::DATATYPE_MISMATCH, message, Place::Unknown)
+                }
+            };
+        };
+        if whole.known_type().is_some_and(|known| known != own) {
+            return Err(self.no_function_of(name, arguments, place));
+        }
+        let whole = self.coerce(whole.clone(), own)?;
+        let of_type = Expr::Const(row_type.nulls());
+        let mut given = vec![of_type, base.expr.clone(), whole];
+        let element = ArrayElement::Composite(row_type);
+        let (function, result) = match is_set {
+            false => (Function::PopulatedRow, SqlType::Composite(row_type)),
+            true => {
+                given.insert(0, Expr::Const(Value::text(name)));
+                (Function::PopulatedRows, SqlType::Array(element))
+            }
+        };
+        Ok(Some(Bound::typed(Expr::Call { function, arguments: given }, result, place)))
     }
 
     /// The item that an aggregate of JSON collects from each row.
@@ -224,7 +280,7 @@ impl Binder<'_> {
         Ok(match (known.as_slice(), has_key) {
             ([value], false) => {
                 let is_row = matches!(value.expr, Expr::Call { function: Function::JsonRow, .. });
-                if is_row || matches!(value.known_type(), Some(SqlType::Array(_))) {
+                if is_row || matches!(value.known_type(), Some(SqlType::Array(_) | SqlType::Composite(_))) {
                     let item = call(Function::JsonOfStructure, vec![value.expr.clone()]);
                     return Ok(Bound::typed(item, SqlType::Json, place));
                 }

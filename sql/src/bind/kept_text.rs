@@ -82,7 +82,7 @@ impl Binder<'_> {
                         let brackets = if matches!(meant, SqlType::Array(_)) { "[]" } else { "" };
                         Some(format!("{}{brackets}", full_name(&stored.name())))
                     }
-                    Named::Type(meant) => meant.enum_type().map(|_| written_type(meant).into_owned()),
+                    Named::Type(meant) => meant.has_definition().then(|| written_type(meant).into_owned()),
                     Named::Domain(stored) => Some(full_name(&stored.name())),
                 }
             }

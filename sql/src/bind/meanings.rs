@@ -102,6 +102,10 @@ impl Meanings {
 pub(super) fn depends_on_session(literal: &str, sql_type: SqlType) -> bool {
     match sql_type.element().map_or(sql_type, ArrayElement::sql_type) {
         SqlType::TimestampTz(_) => true,
+        SqlType::Composite(row_type) => row_type.fields().iter().any(|field| {
+            let sql_type = field.sql_type.element().map_or(field.sql_type, ArrayElement::sql_type);
+            sql_type.is_datetime() || matches!(sql_type, SqlType::Interval(_) | SqlType::Composite(_))
+        }),
         SqlType::Date | SqlType::Timestamp(_) | SqlType::Interval(_) => {
             let zone = TimeZone::UTC;
             let mut meanings = DateStyles::READINGS.into_iter().map(|styles| {

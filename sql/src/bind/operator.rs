@@ -110,6 +110,12 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
         Category::Network => SqlType::Inet,
         Category::MacAddr => (left == right).then_some(left)?,
         Category::Enum | Category::Extension => (left == right).then_some(left)?,
+        Category::Row => match (left, right) {
+            (SqlType::Composite(_), SqlType::Composite(_)) if left == right => left,
+            (SqlType::Composite(_), SqlType::System(_)) => left,
+            (SqlType::System(_), SqlType::Composite(_)) => right,
+            _ => return None,
+        },
         Category::Json => return None,
         Category::Interval => SqlType::INTERVAL,
         Category::Array if left.is_same_base(right) => left.without_modifier(),

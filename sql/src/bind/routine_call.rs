@@ -372,7 +372,7 @@ impl Binder<'_> {
             if !parameter.mode.is_input() {
                 continue;
             }
-            let sql_type = parameter.sql_type.without_modifier();
+            let sql_type = self.current_type(parameter.sql_type).without_modifier();
             let bound = match (&given, &parameter.default) {
                 (Given::One(at), _) => arguments.bound[*at].clone(),
                 (Given::Elements(range), _) => {
@@ -454,7 +454,7 @@ impl Binder<'_> {
             let message = "trigger functions can only be called as triggers";
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }
-        let Some(result) = value_type(chosen.definition()) else {
+        let Some(result) = value_type(&self.current_definition(chosen.definition())) else {
             let what = match chosen.definition().returns {
                 Returns::Record => "functions with several output parameters in expressions are",
                 _ => "set-returning functions outside of FROM are",

@@ -42,6 +42,14 @@ pub(super) fn row_items(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
     }
 }
 
+/// The same in parentheses.
+pub(super) fn written_row(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
+    match expr {
+        ast::Expr::Nested(inner) => written_row(inner),
+        other => row_items(other),
+    }
+}
+
 /// The call of an aggregate without VARIADIC, which says nothing there.
 pub(super) fn without_variadic(call: &Function) -> Option<Function> {
     let FunctionArguments::List(list) = &call.args else { return None };

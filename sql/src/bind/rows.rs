@@ -1,8 +1,8 @@
 //! Rows in expressions: `ROW(a, b)`, `(a, b)`, the name of a relation or of a record, `name.*`.
 //!
-//! There are no composite types, so a row is known by its fields while it is bound. Comparisons and tests
-//! for NULL look at the fields. Wherever a single value is needed, a row becomes one of the type `record`:
-//! its text form.
+//! A row is known by its fields while it is bound. Comparisons and tests for NULL look at the fields.
+//! Wherever a single value is needed, the row of a table or view, and that of a variable of a composite type,
+//! becomes a value of that type; any other becomes one of the type `record`: its text form.
 //!
 //! As in PostgreSQL, `=` of two rows that were written out field by field is NULL if fields are, while two
 //! whole rows are equal if their fields are, NULLs included.
@@ -15,15 +15,18 @@ use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::refusal::Missing;
 use hyades_types::system_type::SystemType;
+use hyades_types::value::composite::CompositeType;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::expression::boolean;
+use super::made_rows::made_row;
 use super::row_syntax::{expands_array, row_items};
 use super::scope::RelationKind;
-use super::visible_variables::{Found, RecordState};
+use super::visible_variables::{Found, RecordState, Scalar};
 use super::{Binder, Bound, Place};
 use crate::expr;
+use crate::statement::field_wildcard;
 use crate::statement::names::{fold, parts};
 
 /// A row, as it is bound.
@@ -31,12 +34,22 @@ pub(super) struct Row {
     pub(super) fields: Vec<(String, Bound)>,
     /// Where the row comes from an outer join: whether there is none.
     is_absent: Option<Expr>,
+    /// Its type, if it has one of its own.
+    of_type: Option<RowType>,
     place: Place,
+}
+
+/// A row as a value of a type of its own.
+pub(super) enum RowType {
+    /// It is made of its fields.
+    Of(CompositeType),
+    /// It is there.
+    Value(CompositeType, Expr),
 }
 
 impl Row {
     pub(super) fn of_fields(fields: Vec<(String, Bound)>, place: Place) -> Row {
-        Row { fields, is_absent: None, place }
+        Row { fields, is_absent: None, of_type: None, place }
     }
 }
 
@@ -87,7 +100,10 @@ impl Binder<'_> {
                 let Some(items) = row_items(inner) else { return Ok(None) };
                 let mut fields = Vec::with_capacity(items.len());
                 for item in items {
-                    if let ast::Expr::QualifiedWildcard(..) = item
+                    if let Some(row) = field_wildcard::row_of(item) {
+                        let expanded = self.expanded_row(&row)?;
+                        fields.extend(expanded.into_iter().map(|(_, field)| field));
+                    } else if let ast::Expr::QualifiedWildcard(..) = item
                         && let Some(row) = self.row(item)?
                     {
                         fields.extend(row.fields.into_iter().map(|(_, field)| field));
@@ -106,21 +122,46 @@ impl Binder<'_> {
         Ok(self.row(expr)?.map(|row| row.fields))
     }
 
+    /// The columns of `(row).*`.
+    pub(super) fn expanded_row(&mut self, written: &ast::Expr) -> Result<Vec<(String, Bound)>> {
+        if let Some(row) = self.row(written)? {
+            return Ok(row.fields);
+        }
+        let value = self.expression(written)?;
+        match self.fields_of_row(&value)? {
+            Some(fields) => Ok(fields),
+            None if value.known_type() == Some(SqlType::System(SystemType::Record)) => {
+                self.unsupported(Missing::RowsAsValues, "the fields of this row are", value.place)
+            }
+            None => {
+                let message = format!("type {} is not composite", value.type_name());
+                self.fail(sqlstate::WRONG_OBJECT_TYPE, message, value.place)
+            }
+        }
+    }
+
     /// The row of a relation or a record.
     fn named_row(&mut self, name: &str, place: Place) -> Result<Row> {
         if !self.scope.named().any(|(_, relation)| relation.name == name)
             && let Some(fields) = self.record_fields(name, place)?
         {
-            return Ok(Row::of_fields(fields, place));
+            let of_type = self.record_type(name).map(RowType::Of);
+            return Ok(Row { of_type, ..Row::of_fields(fields, place) });
         }
         let number = self.relation(name, place)?;
+        self.row_of_relation(number, place)
+    }
+
+    /// The row of a relation of this scope.
+    pub(super) fn row_of_relation(&mut self, number: usize, place: Place) -> Result<Row> {
         let columns = self.scope.relations[number].columns.clone();
         let mut fields = Vec::with_capacity(columns.len());
         for (column, (name, _)) in columns.into_iter().enumerate() {
             fields.push((name, self.column_of(number, column, place)));
         }
+        let kind = &self.scope.relations[number].kind;
         // A column that is never NULL is NULL only where an outer join has found no row.
-        let is_absent = match &self.scope.relations[number].kind {
+        let is_absent = match kind {
             RelationKind::Table { table, .. } => {
                 let definition = table.definition();
                 let certain = definition.visible_columns().iter().position(|column| !column.is_nullable);
@@ -128,13 +169,40 @@ impl Binder<'_> {
             }
             _ => None,
         };
-        Ok(Row { fields, is_absent, place })
+        let of_type = match kind {
+            RelationKind::Table { table, .. } | RelationKind::View(_, table) => {
+                let row_type = table.definition().row_type(table.id());
+                (row_type.fields().len() == fields.len()).then_some(RowType::Of(row_type))
+            }
+            RelationKind::Fields { row, row_type, ordinality: None } => {
+                Some(RowType::Value(*row_type, row.clone()))
+            }
+            RelationKind::Typed(_, row_type) => Some(RowType::Of(*row_type)),
+            _ => None,
+        };
+        Ok(Row { fields, is_absent, of_type, place })
+    }
+
+    /// The composite type of a record variable.
+    fn record_type(&self, name: &str) -> Option<CompositeType> {
+        let names = self.names.as_ref()?;
+        let Some(Found::Record(record)) = names.find(&[name.to_owned()]) else { return None };
+        names.records[record].row_type
     }
 
     /// The fields of a record variable.
     fn record_fields(&mut self, name: &str, place: Place) -> Result<Option<Vec<(String, Bound)>>> {
         let Some(names) = &self.names else { return Ok(None) };
-        let Some(Found::Record(record)) = names.find(&[name.to_owned()]) else { return Ok(None) };
+        let record = match names.find(&[name.to_owned()]) {
+            Some(Found::Record(record)) => record,
+            Some(Found::Scalar(Scalar { sql_type: SqlType::Composite(_), .. })) => {
+                return match self.variable(&[name.to_owned()], place)? {
+                    Some(row) => self.fields_of_row(&row),
+                    None => Ok(None),
+                };
+            }
+            _ => return Ok(None),
+        };
         let RecordState::Known(columns) = names.records[record].state.clone() else {
             // The error of one of its fields.
             return self.variable(&[name.to_owned(), String::new()], place).map(|_| None);
@@ -160,7 +228,7 @@ impl Binder<'_> {
 
     /// A row as a value.
     pub(super) fn row_value(&mut self, row: Row) -> Result<Bound> {
-        let Row { fields, is_absent, place } = row;
+        let Row { fields, is_absent, of_type, place } = row;
         let mut arguments = Vec::with_capacity(fields.len());
         let mut types = Vec::with_capacity(fields.len());
         for (name, field) in fields {
@@ -168,13 +236,23 @@ impl Binder<'_> {
             arguments.push(argument);
             types.push((name, sql_type));
         }
-        let mut value = Expr::Call { function: Function::RowText, arguments };
+        let is_record = of_type.is_none();
+        let (mut value, sql_type) = match of_type {
+            Some(RowType::Of(row_type)) => (made_row(row_type, arguments), SqlType::Composite(row_type)),
+            Some(RowType::Value(row_type, value)) => (value, SqlType::Composite(row_type)),
+            None => {
+                let value = Expr::Call { function: Function::RowText, arguments };
+                (value, SqlType::System(SystemType::Record))
+            }
+        };
         if let Some(is_absent) = is_absent {
             let branches = vec![(is_absent, Expr::Const(Value::Null))];
             value = Expr::Case { branches, otherwise: Box::new(value) };
         }
-        self.note_row(types);
-        Ok(Bound::typed(value, SqlType::System(SystemType::Record), place))
+        if is_record {
+            self.note_row(&value, types);
+        }
+        Ok(Bound::typed(value, sql_type, place))
     }
 
     /// A comparison of which one side is a whole row. `None`: neither is.
@@ -248,16 +326,12 @@ impl Binder<'_> {
         }
     }
 
-    /// `(row).field` where the row has a name. `None`: it has none.
+    /// `(row).field` where the row has a name, or its fields are known. `None`: they are not.
     pub(super) fn field_of_row(&mut self, root: &ast::Expr, field: &ast::Ident) -> Result<Option<Bound>> {
         let ast::Expr::Nested(inner) = root else { return Ok(None) };
         match without_parentheses(inner) {
             ast::Expr::Identifier(name) if self.names_row(name)? => {
                 self.qualified_column(&[name.clone(), field.clone()]).map(Some)
-            }
-            column @ (ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_)) => {
-                let value = self.expression(column)?;
-                self.field_of_value(&value, field)
             }
             ast::Expr::Function(call) if expands_array(call) => {
                 let row = self.expanded_array(call, Place::of_expr(root))?;
@@ -267,7 +341,10 @@ impl Binder<'_> {
                     None => self.no_field(&name, Place::of_expr(inner)),
                 }
             }
-            _ => Ok(None),
+            written => {
+                let value = self.expression(written)?;
+                self.field_of_value(&value, field).map(Some)
+            }
         }
     }
 }

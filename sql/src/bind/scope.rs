@@ -5,7 +5,10 @@ use std::sync::Arc;
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::ColumnDefinition;
-use hyades_types::value::SqlType;
+use hyades_types::value::composite::CompositeType;
+use hyades_types::value::{SqlType, Value};
+
+use super::made_rows::field_expr;
 
 /// The source of a relation's columns.
 #[derive(Clone, Debug)]
@@ -14,6 +17,8 @@ pub(crate) enum RelationKind {
     Table { table: Arc<Table>, row: RowSlot },
     /// Registers, one for each column.
     Registers(Vec<Register>),
+    /// The same; they are the fields of a row of this type.
+    Typed(Vec<Register>, CompositeType),
     /// The same for the relation of the catalog with this number.
     System(Vec<Register>, u32),
     /// Arrays in registers, one for each column. The last register holds the number of the current row, which
@@ -21,6 +26,8 @@ pub(crate) enum RelationKind {
     Elements(Vec<Register>, Register),
     /// Values of other relations: `(a JOIN b) AS name`.
     Values(Vec<Expr>),
+    /// The fields of a row of a composite type, and the column of WITH ORDINALITY.
+    Fields { row: Expr, row_type: CompositeType, ordinality: Option<Expr> },
     /// The same for the relations of a view.
     View(Vec<Expr>, Arc<Table>),
 }
@@ -64,6 +71,21 @@ impl Relation {
         }
     }
 
+    /// The same relation; if its first column is a row of a composite type, its fields take its place.
+    pub(crate) fn with_fields(self) -> Relation {
+        let (true, [(_, SqlType::Composite(row_type)), rest @ ..]) =
+            (self.columns.len() <= 2, self.columns.as_slice())
+        else {
+            return self;
+        };
+        let row_type = *row_type;
+        let fields = row_type.fields().iter().map(|field| (field.name.clone(), field.sql_type));
+        let columns = fields.chain(rest.iter().cloned()).collect();
+        let ordinality = (!rest.is_empty()).then(|| self.column(1));
+        let kind = RelationKind::Fields { row: self.column(0), row_type, ordinality };
+        Relation { columns, kind, ..self }
+    }
+
     pub(crate) fn can_be_named(&self) -> bool {
         !matches!(self.visibility, Visibility::Hidden | Visibility::InView)
     }
@@ -74,9 +96,9 @@ impl Relation {
             RelationKind::Table { row, .. } => {
                 Expr::Column { row: *row, column: u16::try_from(column).unwrap_or(u16::MAX) }
             }
-            RelationKind::Registers(registers) | RelationKind::System(registers, _) => {
-                Expr::Register(registers[column])
-            }
+            RelationKind::Registers(registers)
+            | RelationKind::Typed(registers, _)
+            | RelationKind::System(registers, _) => Expr::Register(registers[column]),
             RelationKind::Elements(arrays, current) => match arrays.get(column) {
                 Some(array) => Expr::Element {
                     array: Box::new(Expr::Register(*array)),
@@ -88,6 +110,10 @@ impl Relation {
                     to: SqlType::BigInt,
                     explicit: false,
                 },
+            },
+            RelationKind::Fields { row, row_type, ordinality } => match row_type.fields().get(column) {
+                Some(field) => field_expr(row.clone(), field),
+                None => ordinality.clone().unwrap_or(Expr::Const(Value::Null)),
             },
             RelationKind::Values(values) | RelationKind::View(values, _) => values[column].clone(),
         }
@@ -178,7 +204,9 @@ impl Scope {
         self.relations.iter().any(|relation| match (&relation.kind, expr) {
             (RelationKind::Table { row, .. }, Expr::Column { row: read, .. }) => row == read,
             (
-                RelationKind::Registers(registers) | RelationKind::System(registers, _),
+                RelationKind::Registers(registers)
+                | RelationKind::Typed(registers, _)
+                | RelationKind::System(registers, _),
                 Expr::Register(read),
             ) => registers.contains(read),
             (RelationKind::Elements(_, current), Expr::Register(read)) => current == read,

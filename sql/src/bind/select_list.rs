@@ -7,6 +7,7 @@ use sqlparser::ast::{self, SelectItem, SelectItemQualifiedWildcardKind, TrimWher
 use super::scope::ScopeColumn;
 use super::tree::OutputColumn;
 use super::{Binder, Bound, Class, Place, types};
+use crate::statement::field_wildcard;
 use crate::statement::names::{fold, parts};
 
 /// The name PostgreSQL gives to an expression (`FigureColname`), and whether it is a strong choice.
@@ -18,13 +19,13 @@ pub(crate) fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
         Ast::Array(_) => sure("array"),
         Ast::Tuple(_) => sure("row"),
         // An element is named after its array.
-        Ast::CompoundFieldAccess { root, access_chain } if matches!(root.as_ref(), Ast::Nested(_)) => {
-            match access_chain.last()? {
-                ast::AccessExpr::Dot(Ast::Identifier(field)) => Some((fold(field), true)),
+        Ast::CompoundFieldAccess { root, access_chain } => {
+            let is_field = |access: &&ast::AccessExpr| matches!(access, ast::AccessExpr::Dot(_));
+            match access_chain.iter().rfind(is_field) {
+                Some(ast::AccessExpr::Dot(Ast::Identifier(field))) => Some((fold(field), true)),
                 _ => figure_name(root),
             }
         }
-        Ast::CompoundFieldAccess { root, .. } => figure_name(root),
         Ast::CompoundIdentifier(idents) => idents.last().map(|ident| (fold(ident), true)),
         Ast::Nested(inner) | Ast::Collate { expr: inner, .. } => figure_name(inner),
         Ast::Function(call) => {
@@ -107,6 +108,10 @@ impl Binder<'_> {
         let mut outputs = Vec::with_capacity(items.len());
         for item in items {
             match item {
+                SelectItem::UnnamedExpr(expr) if let Some(row) = field_wildcard::row_of(expr) => {
+                    let fields = self.expanded_row(&row)?;
+                    self.fields(fields, &mut outputs)?;
+                }
                 SelectItem::UnnamedExpr(expr) => {
                     outputs.push(self.output(expr, column_name(expr), outputs.len())?);
                 }
@@ -150,7 +155,6 @@ impl Binder<'_> {
             }
             _ => self.known_or_text(bound)?,
         };
-        self.keep_row(&expr);
         let column_places = (first, self.column_places.len());
         Ok(OutputColumn { name, expr, sql_type, place, column_places })
     }

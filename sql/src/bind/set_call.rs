@@ -34,7 +34,7 @@ use crate::statement::names::{fold, parts};
 use crate::statement::query::select_of;
 
 /// PostgreSQL's set-returning functions.
-pub(super) const SET_FUNCTIONS: [&str; 18] = [
+pub(super) const SET_FUNCTIONS: [&str; 20] = [
     "generate_series",
     "generate_subscripts",
     "json_array_elements",
@@ -42,11 +42,13 @@ pub(super) const SET_FUNCTIONS: [&str; 18] = [
     "json_each",
     "json_each_text",
     "json_object_keys",
+    "json_populate_recordset",
     "jsonb_array_elements",
     "jsonb_array_elements_text",
     "jsonb_each",
     "jsonb_each_text",
     "jsonb_object_keys",
+    "jsonb_populate_recordset",
     "pg_listening_channels",
     "pg_partition_ancestors",
     "regexp_matches",
@@ -360,6 +362,12 @@ impl Binder<'_> {
                 Ok((Bound::typed(expr, texts, place), Some(texts)))
             }
             "unnest" if arguments.len() == 1 => Ok((arguments.remove(0), None)),
+            "json_populate_recordset" | "jsonb_populate_recordset" => {
+                match self.try_populate(name, &arguments, place)? {
+                    Some(array) => Ok((array, None)),
+                    None => Err(self.no_function_of(name, &arguments, place)),
+                }
+            }
             json if json.starts_with("json") => match self.json_set(json, &arguments, place)?.as_deref() {
                 Some([(_, array)]) => Ok((array.clone(), None)),
                 Some(_) => self.unsupported(Missing::RowsAsValues, "rows as values are", place),
@@ -385,10 +393,13 @@ impl Binder<'_> {
         let number = item.relation;
         self.scope.hide(number);
         let relation = &self.scope.relations[number];
-        let [(_, sql_type)] = relation.columns.as_slice() else {
-            return self.unsupported(Missing::RowsAsValues, "rows as values are", place);
+        let bound = match relation.columns.as_slice() {
+            [(_, sql_type)] => Bound::typed(relation.column(0), *sql_type, place),
+            _ => {
+                let row = self.row_of_relation(number, place)?;
+                self.row_value(row)?
+            }
         };
-        let bound = Bound::typed(relation.column(0), *sql_type, place);
         if let Some(level) = self.own_level(true, place)? {
             level.item = Some(item);
         }

@@ -462,8 +462,6 @@ pub(super) type Fields = Vec<(String, SqlType)>;
 /// Which expressions are rows.
 #[derive(Default)]
 pub(super) struct KnownRows {
-    /// Those of the row that was made last.
-    pub(super) last: Option<Fields>,
     pub(super) made: Vec<(Expr, Fields)>,
     /// The columns of queries in FROM, by the number of the query.
     pub(super) columns: Vec<(u16, usize, Fields)>,

@@ -51,9 +51,8 @@ pub(crate) fn built_in(name: &str) -> Option<SqlType> {
 
 /// The name of a type, which refers to it under every search path.
 pub(crate) fn written_type(sql_type: SqlType) -> Cow<'static, str> {
-    let Some(enum_type) = sql_type.enum_type() else { return sql_type.name() };
-    let definition = enum_type.definition();
-    let name = format!("{}.{}", quoted_identifier(&definition.schema), quoted_identifier(&definition.name));
+    let Some((schema, name)) = sql_type.definition_name() else { return sql_type.name() };
+    let name = format!("{}.{}", quoted_identifier(schema), quoted_identifier(name));
     Cow::Owned(match sql_type {
         SqlType::Array(_) => format!("{name}[]"),
         _ => name,
@@ -245,13 +244,13 @@ pub(crate) fn of_name(placed: Option<(&str, Place)>, name: &str, types: &dyn Nam
         return None;
     }
     if let Some(stored) = types.named_type(placed, name) {
-        return Some(match stored.sql_type() {
+        return Some(match stored.sql_type {
             Some(sql_type) => Named::Type(sql_type),
             None => Named::Domain(stored),
         });
     }
     let element = name.strip_prefix('_').and_then(|element| types.named_type(placed, element))?;
-    let element = element.sql_type().and_then(ArrayElement::fitted)?;
+    let element = element.sql_type.and_then(ArrayElement::fitted)?;
     Some(Named::Type(SqlType::Array(element)))
 }
 

@@ -6,6 +6,7 @@ use hyades_types::refusal::Missing;
 use hyades_types::value::SqlType;
 
 use super::aggregation::{Aggregate, AggregateMode};
+use super::made_rows::field_expr;
 use super::scope::Scope;
 use super::windowing::WindowCalls;
 use super::{Binder, Bound, Captured, Place};
@@ -54,6 +55,10 @@ impl Binder<'_> {
         let Some(found) = names.find(parts) else { return Ok(None) };
         match found {
             Found::Scalar(scalar) => self.read_variable(scalar.register, scalar.sql_type, place).map(Some),
+            Found::Field(scalar, field) => {
+                let row = self.read_variable(scalar.register, scalar.sql_type, place)?;
+                Ok(Some(Bound::typed(field_expr(row.expr, field), field.sql_type, place)))
+            }
             Found::Column(sql_type, register) => self.read_variable(register, sql_type, place).map(Some),
             // See `rows`.
             Found::Record(_) => Ok(None),

@@ -10,6 +10,7 @@
 
 use hyades_engine::procedure::ir::Register;
 use hyades_types::value::SqlType;
+use hyades_types::value::composite::{CompositeField, CompositeType};
 
 /// A scalar variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +54,8 @@ pub(crate) struct Record {
     pub(crate) state: RecordState,
     /// `%ROWTYPE`: the columns are fixed.
     pub(crate) is_fixed: bool,
+    /// The composite type that it was declared with.
+    pub(crate) row_type: Option<CompositeType>,
 }
 
 #[derive(Clone, Debug)]
@@ -73,6 +76,8 @@ pub(crate) struct Scope {
 pub(crate) enum Found {
     Scalar(Scalar),
     Record(usize),
+    /// A field of a variable of a composite type.
+    Field(Scalar, &'static CompositeField),
     /// A column of a record.
     Column(SqlType, Register),
     /// `record.column` where the record has no such column.
@@ -98,8 +103,13 @@ impl Names {
         }
     }
 
-    pub(crate) fn new_record(&mut self, state: RecordState, is_fixed: bool) -> usize {
-        self.records.push(Record { state, is_fixed });
+    pub(crate) fn new_record(
+        &mut self,
+        state: RecordState,
+        is_fixed: bool,
+        row_type: Option<CompositeType>,
+    ) -> usize {
+        self.records.push(Record { state, is_fixed, row_type });
         self.records.len() - 1
     }
 
@@ -120,6 +130,13 @@ impl Names {
     fn member(&self, name: &str, variable: &Variable, rest: &[String]) -> Option<Found> {
         match (variable, rest) {
             (Variable::Scalar(scalar), []) => Some(Found::Scalar(*scalar)),
+            (Variable::Scalar(scalar), [field]) => match scalar.sql_type {
+                SqlType::Composite(row_type) => Some(match row_type.field(field) {
+                    Some(field) => Found::Field(*scalar, field),
+                    None => Found::NoColumn(name.to_owned(), field.clone()),
+                }),
+                _ => None,
+            },
             (Variable::Scalar(_), _) => None,
             (Variable::Record(record), []) => Some(Found::Record(*record)),
             (Variable::Record(record), [column]) => Some(match &self.records[*record].state {

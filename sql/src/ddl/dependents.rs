@@ -19,6 +19,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::{Missing, refused};
 use hyades_types::sequence::Sequence;
 use hyades_types::value::SqlType;
+use hyades_types::value::composite::CompositeType;
 use sqlparser::ast;
 
 use super::drawing_defaults::DrawingDefault;
@@ -49,6 +50,10 @@ pub(crate) enum Object {
     DomainCheck(Arc<StoredType>, String),
     /// The trigger of this name.
     Trigger(Arc<Table>, String),
+    /// The attribute with this number of a composite type.
+    Attribute(Arc<StoredType>, u16),
+    /// The type of the rows of a table or view, which goes with it.
+    Rows(Arc<Table>),
     /// An extension, which is its functions and types.
     Extension(String),
 }
@@ -64,6 +69,8 @@ impl Object {
             Object::Sequence(sequence) => (sequence.id.0, 0),
             Object::Routine(routine) => (routine.id.0, 0),
             Object::Type(stored) => (stored.id(), 0),
+            Object::Attribute(stored, number) => (stored.id(), usize::from(*number)),
+            Object::Rows(table) => (table.id().0, 0),
             Object::DomainCheck(stored, name) => {
                 let mut checks = stored.definition.domain().into_iter().flat_map(|domain| &domain.checks);
                 (stored.id(), 1 + checks.position(|check| check.name == *name).unwrap_or(0))
@@ -98,6 +105,10 @@ impl Object {
                 one.id() == other.id() && name == other_name
             }
             (Object::Type(one), Object::Type(other)) => one.id() == other.id(),
+            (Object::Attribute(one, number), Object::Attribute(other, other_number)) => {
+                one.id() == other.id() && number == other_number
+            }
+            (Object::Rows(one), Object::Rows(other)) => one.id() == other.id(),
             (Object::DomainCheck(one, name), Object::DomainCheck(other, other_name)) => {
                 one.id() == other.id() && name == other_name
             }
@@ -206,7 +217,21 @@ impl<'a> Dependents<'a> {
             }
             Object::Type(stored) => self.dependents_of_type(stored, &mut found)?,
             Object::Column(table, column) => self.dependents_of_column(table, *column, &mut found),
-            Object::Constraint(..) | Object::Default(..) | Object::DomainCheck(..) | Object::Trigger(..) => {}
+            Object::Rows(table) => {
+                let number = CompositeType::number_of_rows(table.id().0);
+                let is_user = |routine: &&Arc<Routine>| {
+                    let definition = &routine.definition;
+                    definition.traits.row_of == Some(table.id())
+                        || definition.types().any(|own| own.is_of_type(number))
+                };
+                let users = self.routines.iter().filter(is_user);
+                found.extend(users.map(|routine| (Object::Routine(Arc::clone(routine)), false)));
+            }
+            Object::Constraint(..)
+            | Object::Default(..)
+            | Object::DomainCheck(..)
+            | Object::Trigger(..)
+            | Object::Attribute(..) => {}
         }
         Ok(found)
     }
@@ -252,7 +277,9 @@ impl<'a> Dependents<'a> {
                 }
                 continue;
             }
-            let is_of_type = |column: &ColumnDefinition| column.is_of_type(stored.id());
+            let is_of_type = |column: &ColumnDefinition| {
+                column.domain == Some(stored.id()) || column.sql_type.is_of_type(stored.id())
+            };
             for (at, column) in (0u16..).zip(definition.visible_columns()) {
                 let computes = column.generation.as_ref().is_some_and(|own| says(&own.expression));
                 if computes || is_of_type(column) {
@@ -278,13 +305,21 @@ impl<'a> Dependents<'a> {
             found.extend(checks.map(|check| (constraint(&check.name), false)));
         }
         let routines = self.routines.iter();
-        let routines = routines.filter(|routine| routine.definition.uses_type(stored.id()));
+        let routines =
+            routines.filter(|routine| routine.definition.types().any(|own| own.is_of_type(stored.id())));
         found.extend(routines.map(|routine| (Object::Routine(Arc::clone(routine)), false)));
         if let Some(domain) = stored.definition.domain() {
             let own = domain.checks.iter().map(|check| check.name.clone());
             found.extend(own.map(|name| (Object::DomainCheck(Arc::clone(stored), name), true)));
         }
-        let domains = self.types.iter().filter(|other| other.definition.uses_type(stored.id()));
+        found.extend(
+            self.types.iter().flat_map(|other| attributes_of(other, stored.id())).map(|own| (own, false)),
+        );
+        let is_domain = |other: &&Arc<StoredType>| {
+            let domain = other.definition.domain();
+            domain.is_some_and(|own| own.parent == Some(stored.id()) || own.base.is_of_type(stored.id()))
+        };
+        let domains = self.types.iter().filter(is_domain);
         found.extend(domains.map(|domain| (Object::Type(Arc::clone(domain)), false)));
         let says = |text: &str, _: Reads<'_>| says(text);
         let others = self.types.iter().filter(|other| other.id() != stored.id());
@@ -327,6 +362,7 @@ impl<'a> Dependents<'a> {
     }
 
     fn dependents_of_table(&self, table: &Arc<Table>, found: &mut Vec<(Object, bool)>) {
+        found.push((Object::Rows(Arc::clone(table)), true));
         for key in &table.definition().foreign_keys {
             found.push((Object::Constraint(Arc::clone(table), key.name.clone()), true));
         }
@@ -416,7 +452,9 @@ impl Viewpoint {
         for object in named {
             dependents.visit(object, false, String::new())?;
         }
-        Ok(dependents.targets.into_iter().rev().map(|target| target.object).collect())
+        // The type of a relation's rows is no object of its own.
+        let is_told = |object: &Object| !matches!(object, Object::Rows(_));
+        Ok(dependents.targets.into_iter().rev().map(|target| target.object).filter(is_told).collect())
     }
 
     /// Finds what calls a routine in a table or view: the query of a view, defaults and CHECK constraints.
@@ -489,6 +527,12 @@ impl Viewpoint {
                 format!("function {}", self.shown_signature(&routine.definition))
             }
             Object::Type(stored) => format!("type {}", self.shown_type(stored)),
+            Object::Attribute(stored, number) => {
+                let mut fields = stored.definition.fields().unwrap_or_default().iter();
+                let name = fields.find(|field| field.number == *number).map(|field| field.name.as_str());
+                format!("column {} of composite type {}", name.unwrap_or_default(), self.shown_type(stored))
+            }
+            Object::Rows(table) => format!("type {}", self.shown(&table.definition().name)),
             Object::DomainCheck(_, name) => format!("constraint {name}"),
             Object::Column(table, column) => {
                 let definition = table.definition();
@@ -509,4 +553,11 @@ impl Viewpoint {
             }
         }
     }
+}
+
+/// The attributes of a composite type that are of this type, or of arrays of it.
+fn attributes_of(stored: &Arc<StoredType>, id: u32) -> impl Iterator<Item = Object> {
+    let fields = stored.definition.fields().unwrap_or_default().iter();
+    let own = fields.filter(move |field| field.sql_type.is_of_type(id));
+    own.map(|field| Object::Attribute(Arc::clone(stored), field.number))
 }

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, TableDefinition, TableId};
+use hyades_types::definition::{CatalogChange, TableDefinition, TableId, TypeDefinition, TypeKind};
 use hyades_types::error::Result;
 use hyades_types::refusal::Missing;
 
@@ -125,8 +125,9 @@ impl Viewpoint {
                 }
                 Object::Sequence(sequence) => rest.push(CatalogChange::DropSequence { id: sequence.id }),
                 Object::Routine(routine) => rest.push(CatalogChange::DropRoutine { id: routine.id }),
-                // See `without_domain_checks`. An extension goes with its functions.
-                Object::DomainCheck(..) | Object::Extension(_) => {}
+                // See `without_domain_checks`. An extension goes with its functions, and the type of rows
+                // with its table.
+                Object::DomainCheck(..) | Object::Attribute(..) | Object::Rows(_) | Object::Extension(_) => {}
                 Object::Type(stored) => last.push(CatalogChange::DropType { id: stored.id() }),
                 Object::Schema(id, _) => last.push(CatalogChange::DropSchema { id: *id }),
             }
@@ -136,6 +137,7 @@ impl Viewpoint {
         changes.extend(rest);
         changes.extend(self.changes_of_remainders(remainders)?);
         changes.extend(Viewpoint::without_domain_checks(objects));
+        changes.extend(Viewpoint::without_attributes(objects));
         // A type is dropped before its schema.
         last.sort_by_key(|change| matches!(change, CatalogChange::DropSchema { .. }));
         changes.extend(last);
@@ -207,6 +209,31 @@ impl Viewpoint {
             return unsupported(Missing::TablesWithoutColumns, "tables without columns are");
         }
         Ok(())
+    }
+}
+
+impl Viewpoint {
+    /// The changes of types that lose these attributes, unless they are dropped themselves.
+    fn without_attributes(objects: &[Object]) -> Vec<CatalogChange> {
+        let goes = |id: u32| objects.iter().any(|one| matches!(one, Object::Type(own) if own.id() == id));
+        let mut changed: Vec<TypeDefinition> = Vec::new();
+        for object in objects {
+            let Object::Attribute(stored, number) = object else { continue };
+            if goes(stored.id()) {
+                continue;
+            }
+            let known = changed.iter().position(|definition| definition.id == stored.id());
+            let at = known.unwrap_or_else(|| {
+                let mut definition = stored.definition.clone();
+                definition.begin_change();
+                changed.push(definition);
+                changed.len() - 1
+            });
+            if let TypeKind::Composite { fields, .. } = &mut changed[at].kind {
+                fields.retain(|field| field.number != *number);
+            }
+        }
+        changed.into_iter().map(|definition| CatalogChange::AlterType { definition }).collect()
     }
 }
 

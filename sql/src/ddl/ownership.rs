@@ -375,7 +375,7 @@ impl Viewpoint {
 
 /// The types of the columns of a table or view.
 fn types_of(definition: &TableDefinition) -> impl Iterator<Item = u32> {
-    definition.types().map(|enum_type| enum_type.definition().id).chain(definition.numbered_types())
+    definition.types().map(|used| used.id).chain(definition.domains())
 }
 
 /// The types of a routine's parameters and results.
@@ -385,7 +385,7 @@ fn types_in(definition: &RoutineDefinition) -> impl Iterator<Item = u32> {
 
 /// The number of the type, if a user has created it.
 fn own_type(sql_type: SqlType) -> Option<u32> {
-    sql_type.created_id()
+    sql_type.created_type().map(|used| used.id)
 }
 
 /// The type that an action of ALTER TABLE gives to a column.

@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use hyades_engine::storage::catalog::{NewId, duplicate_routine};
 use hyades_engine::storage::stored_routine::Routine;
-use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
     CatalogChange, ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter,
-    RoutineTraits, TableName,
+    RoutineTraits, TableId, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::{Missing, refusal};
 use hyades_types::search_path::PUBLIC;
-use hyades_types::sequence::written_name;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::SqlType;
+use hyades_types::value::composite::CompositeType;
 
 use super::command::{CatalogStatement, SchemaCommand};
 use super::dependents::Object;
@@ -22,7 +21,6 @@ use super::extensions::required_by_extension;
 use super::schemas::no_schema;
 use crate::answer::Output;
 use crate::bind::polymorphic::check_results;
-use crate::bind::scope::named_columns;
 use crate::bind::{Place, types};
 use crate::emit::{Compiler, unsupported};
 use crate::statement::query::{self, parse_expression};
@@ -100,12 +98,16 @@ impl Compiler<'_> {
         }
         let returns = self.written_returns(create, &parameters)?;
         check_names(&parameters, &returns, &create.language)?;
-        let row_of = match (&returns, &create.returns) {
-            (Returns::SetOfRow(_), WrittenReturns::Type { name, .. }) => self.table_of_rows(name),
+        let row_type = match (&returns, &create.returns) {
+            (Returns::SetOfRow(_), WrittenReturns::Type { name, .. }) => {
+                self.written_type(name)?.composite_type()
+            }
             _ => None,
         };
+        let is_created = |row_type: &CompositeType| row_type.relation().is_none();
         let traits = RoutineTraits {
-            row_of: row_of.map(|table| table.id()),
+            row_of: row_type.and_then(CompositeType::relation).map(TableId),
+            row_type: row_type.filter(is_created).map(SqlType::Composite),
             sets_path: create.path.as_ref().is_some_and(|path| !path.is_empty()),
             ..create.traits.clone()
         };
@@ -205,18 +207,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// The columns of the table of this name.
-    fn row_type(&self, name: &str) -> Option<Vec<(String, SqlType)>> {
-        let definition = self.table_of_rows(name)?.definition();
-        Some(named_columns(definition.visible_columns()))
-    }
-
-    fn table_of_rows(&self, name: &str) -> Option<Arc<Table>> {
-        let (schema, name) = written_name(name.trim()).ok()?;
-        let name = self.binder.meant(schema.as_deref(), &name, Place::Unknown);
-        self.binder.context.tables.table(&name)
-    }
-
     fn written_returns(
         &mut self,
         create: &CreateRoutine,
@@ -256,12 +246,9 @@ impl Compiler<'_> {
                         );
                         invalid(&message, *position)
                     }
-                    ("record", ..) => unsupported(
-                        Missing::RecordResults,
-                        "functions that return records of unknown columns are",
-                    ),
-                    (_, true, []) if self.row_type(name).is_some() => {
-                        Ok(Returns::SetOfRow(self.row_type(name).unwrap_or_default()))
+                    ("record", ..) => {
+                        let what = "functions that return records of unknown columns are";
+                        unsupported(Missing::RecordResults, what)
                     }
                     _ => {
                         let sql_type = self.written_type(name).map_err(|error| placed(error, *position))?;
@@ -280,7 +267,7 @@ impl Compiler<'_> {
                                 return invalid(message, *position);
                             }
                         }
-                        Ok(if *is_set { Returns::SetOf(sql_type) } else { Returns::Value(sql_type) })
+                        Ok(returned(sql_type, *is_set, outputs.is_empty()))
                     }
                 }
             }
@@ -353,6 +340,15 @@ pub(super) fn check_variadic(
         _ if follows_one => invalid("VARIADIC parameter must be the last input parameter", 0),
         ParameterMode::Variadic if !is_array => invalid("VARIADIC parameter must be an array", 0),
         _ => Ok(()),
+    }
+}
+
+/// What a function of this type returns. The rows of a set are taken apart, unless a parameter is the result.
+fn returned(sql_type: SqlType, is_set: bool, has_no_outputs: bool) -> Returns {
+    match sql_type {
+        SqlType::Composite(row_type) if is_set && has_no_outputs => Returns::SetOfRow(row_type.columns()),
+        _ if is_set => Returns::SetOf(sql_type),
+        _ => Returns::Value(sql_type),
     }
 }
 

@@ -99,7 +99,7 @@ impl Respelling<'_> {
             return Ok(None);
         }
         let parsed = parse_expression(text)?;
-        let meanings = self.session.meanings(&parsed, reads, to.with_enum_type(enum_type))?;
+        let meanings = self.session.meanings(&parsed, reads, to.with_type(SqlType::Enum(enum_type)))?;
         with_literals(text, &parsed, &mut |at, label| {
             let exchanged = |sql_type: SqlType| match sql_type.element() {
                 Some(element) if element.sql_type() == SqlType::Enum(enum_type) => {

@@ -8,13 +8,14 @@
 
 use std::sync::Arc;
 
-use hyades_engine::storage::catalog::{NewId, duplicate_type};
+use hyades_engine::storage::catalog::{NewId, duplicate_table, duplicate_type};
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_types::definition::{CatalogChange, RoutineId, TableName, TypeDefinition, TypeKind};
 use hyades_types::enumeration::EnumLabels;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::identifier::quoted_identifier;
 use hyades_types::search_path::is_temporary;
+use hyades_types::value::SqlType;
 
 use super::command::{CatalogStatement, SchemaCommand, TypeCommand};
 use super::dependents::Object;
@@ -35,6 +36,7 @@ impl Compiler<'_> {
             WrittenType::Enum(labels) => {
                 ("CREATE TYPE", TypeKind::Enum { labels: EnumLabels::numbered(labels)? })
             }
+            WrittenType::Composite(attributes) => ("CREATE TYPE", self.created_composite(attributes)?),
             WrittenType::Domain(domain) => ("CREATE DOMAIN", self.created_domain(&name, domain)?),
         };
         Ok(CatalogStatement::new(tag, SchemaCommand::Type(TypeCommand::Create { name, kind })))
@@ -61,6 +63,11 @@ pub(super) fn no_type(name: &QualifiedName) -> Error {
     Error::input(sqlstate::UNDEFINED_OBJECT, format!("type \"{shown}\" does not exist"))
 }
 
+/// Error 42P01: ALTER TYPE looks for a composite type among the relations.
+fn no_relation(name: &QualifiedName) -> Error {
+    Error::input(sqlstate::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", name.shown()))
+}
+
 /// Error 42809 for another kind of type, as it is shown.
 fn not_a_domain(shown: &str) -> Error {
     Error::input(sqlstate::WRONG_OBJECT_TYPE, format!("{shown} is not a domain"))
@@ -72,9 +79,16 @@ impl Viewpoint {
         match command {
             TypeCommand::Create { name, kind } => {
                 self.check_creates_in(name)?;
-                let TypeKind::Domain { domain } = kind else { return Ok(()) };
-                let base = domain.base.created_id();
-                self.check_types(base.into_iter().chain(domain.parent))
+                let created = |sql_type: SqlType| sql_type.created_type().map(|used| used.id);
+                match kind {
+                    TypeKind::Enum { .. } | TypeKind::Extension { .. } => Ok(()),
+                    TypeKind::Domain { domain } => {
+                        self.check_types(created(domain.base).into_iter().chain(domain.parent))
+                    }
+                    TypeKind::Composite { fields, .. } => {
+                        self.check_types(fields.iter().filter_map(|field| created(field.sql_type)))
+                    }
+                }
             }
             TypeCommand::Alter(AlterType { name, action, .. }) => match action {
                 TypeAction::SetOwner(_) => Ok(()),
@@ -124,6 +138,7 @@ impl Viewpoint {
         let found = self.stored_type(name);
         let is_of_labels =
             matches!(alter.action, TypeAction::AddValue { .. } | TypeAction::RenameValue { .. });
+        let is_of_attributes = matches!(alter.action, TypeAction::Attributes(_));
         match &found {
             Some(stored) if alter.is_domain && stored.definition.domain().is_none() => {
                 return Err(not_a_domain(&self.shown_type(stored)));
@@ -132,9 +147,21 @@ impl Viewpoint {
                 let message = format!("{} is not an enum", self.shown_type(stored));
                 return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
             }
+            Some(stored) if is_of_attributes && stored.definition.fields().is_none() => {
+                return Err(no_relation(name));
+            }
             _ => {}
         }
         found.ok_or_else(|| {
+            if is_of_attributes {
+                return match self.table(&self.meant(name)) {
+                    Some(_) => {
+                        let message = format!("\"{}\" is not a composite type", name.name);
+                        Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+                    }
+                    None => no_relation(name),
+                };
+            }
             let built_in = types::built_in(&name.name).filter(|_| name.schema.is_none());
             if built_in.is_some() || self.table(&self.meant(name)).is_some() {
                 let shown = built_in.map_or_else(|| name.name.clone(), |known| known.base_name().to_owned());
@@ -150,6 +177,9 @@ impl Viewpoint {
 
     fn created_type(&self, name: &TableName, kind: TypeKind) -> Result<Vec<CatalogChange>> {
         self.check_type_name(name)?;
+        if matches!(kind, TypeKind::Composite { .. }) && self.is_relation(name) {
+            return Err(duplicate_table(name));
+        }
         let new_id = || self.worker.new_id(NewId::Object);
         let definition = TypeDefinition::new((new_id(), new_id()), name, kind);
         Ok(vec![CatalogChange::CreateType { definition }])
@@ -163,8 +193,10 @@ impl Viewpoint {
 
     /// Error 42710 if a type has the name of a new table.
     pub(super) fn check_row_type_name(&self, name: &TableName) -> Result<()> {
-        if self.worker.catalog_view().type_named(name).is_none() {
-            return Ok(());
+        match self.worker.catalog_view().type_named(name) {
+            None => return Ok(()),
+            Some(stored) if stored.definition.fields().is_some() => return Err(duplicate_table(name)),
+            Some(_) => {}
         }
         Err(duplicate_type(name).with_hint(
             "A relation has an associated type of the same name, so you must use a name that doesn't conflict \
@@ -195,6 +227,7 @@ impl Viewpoint {
                 }
                 definition.schema = to;
             }
+            TypeAction::Attributes(actions) => return self.altered_attributes(&stored, actions, output),
             TypeAction::Domain(action) => return self.altered_domain(&stored, action, output),
             // This is compiled as a statement about rights.
             TypeAction::SetOwner(_) => return Ok(Vec::new()),

@@ -14,6 +14,7 @@ use super::Compiler;
 use crate::bind::coerce::cast;
 use crate::bind::{Bound, Place};
 use crate::statement::element_target;
+use crate::statement::names::fold;
 use crate::statement::query::parse_expression;
 
 /// What a value goes to.
@@ -39,6 +40,12 @@ impl InsertedColumn {
             (Some(subscripts), SqlType::Array(element)) if !subscripts.iter().any(is_slice) => {
                 element.sql_type()
             }
+            (Some(chain), SqlType::Composite(row_type)) => match chain.as_slice() {
+                [AccessExpr::Dot(Ast::Identifier(field))] => {
+                    row_type.field(&fold(field)).map_or(column.sql_type, |field| field.sql_type)
+                }
+                _ => column.sql_type,
+            },
             (_, sql_type) => sql_type,
         };
         (sql_type, column.name.clone())
@@ -67,9 +74,20 @@ impl Inserted {
 pub(super) fn subscripts(target: &ObjectName) -> Result<Option<Vec<AccessExpr>>> {
     let Some(text) = element_target::unpack(target) else { return Ok(None) };
     Ok(match parse_expression(text)? {
-        Ast::CompoundFieldAccess { access_chain, .. } => Some(access_chain),
+        Ast::CompoundFieldAccess { root, access_chain } => {
+            let mut chain = fields_of(*root);
+            chain.extend(access_chain);
+            Some(chain)
+        }
+        whole @ Ast::CompoundIdentifier(_) => Some(fields_of(whole)),
         _ => None,
     })
+}
+
+/// The fields in a dotted name, after the letter in the place of the target.
+fn fields_of(name: Ast) -> Vec<AccessExpr> {
+    let Ast::CompoundIdentifier(idents) = name else { return Vec::new() };
+    idents.into_iter().skip(1).map(|field| AccessExpr::Dot(Ast::Identifier(field))).collect()
 }
 
 impl Compiler<'_> {
@@ -87,7 +105,7 @@ impl Compiler<'_> {
         // Subscripts see no columns.
         let scope = std::mem::take(&mut self.binder.scope);
         let target = (array, column.sql_type, column.name.as_str());
-        let is_array = matches!(column.sql_type, SqlType::Array(_) | SqlType::Jsonb);
+        let is_array = matches!(column.sql_type, SqlType::Array(_) | SqlType::Jsonb | SqlType::Composite(_));
         let place = if is_array { goal.place } else { Place::Unknown };
         let assigned = self.binder.assigned_elements(target, chain, value, place);
         self.binder.scope = scope;

@@ -12,11 +12,13 @@ use hyades_types::environment::Severity;
 use hyades_types::error::{Result, SqlState, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::refusal::Missing;
+use hyades_types::value::composite::CompositeType;
 use hyades_types::value::{SqlType, Value};
 
 use sqlparser::ast;
 
 use super::Compiler;
+use crate::bind::made_rows::made_row;
 use crate::bind::tree::Recursion;
 use crate::bind::visible_variables::RecordState;
 use crate::bind::{Bound, Place};
@@ -28,6 +30,8 @@ pub(crate) enum Wanted {
     /// Assigns them to these variables.
     Variables(Vec<(Register, SqlType)>),
     Record(usize),
+    /// A row of this type, in a register: the columns are its fields, or the only column is the row.
+    Row(Register, CompositeType),
     /// RETURN QUERY: rows of these types.
     Returned(Vec<SqlType>),
     /// EXECUTE: rows converted to these types. Missing columns are NULL.
@@ -64,6 +68,12 @@ pub(crate) enum Sink {
     Pending(Wanted),
     Assign {
         slots: Vec<(Register, SqlType)>,
+        types: Vec<SqlType>,
+    },
+    /// To a row of this type.
+    Row {
+        register: Register,
+        row_type: CompositeType,
         types: Vec<SqlType>,
     },
     Returned,
@@ -127,6 +137,12 @@ impl Compiler<'_> {
         self.sink = match wanted {
             Wanted::Variables(slots) => Sink::Assign { slots, types },
             Wanted::Record(record) => Sink::Assign { slots: self.record_slots(record, &columns)?, types },
+            Wanted::Row(register, row_type) => match types.as_slice() {
+                [own] if *own == SqlType::Composite(row_type) => {
+                    Sink::Assign { slots: vec![(register, *own)], types }
+                }
+                _ => Sink::Row { register, row_type, types },
+            },
             Wanted::Returned(wanted) => {
                 self.check_returned(&wanted, &types)?;
                 Sink::Returned
@@ -271,9 +287,26 @@ impl Compiler<'_> {
                 }
                 self.code.push(Instruction::CountRow);
             }
+            Sink::Row { register, row_type, types } => {
+                let row = self.row_of_columns(row_type, values, &types)?;
+                let of_row = SqlType::Composite(row_type);
+                self.assign_row(vec![row], &[(register, of_row)], &[of_row])?;
+            }
             Sink::Assign { slots, types } => self.assign_row(values, &slots, &types)?,
         }
         Ok(())
+    }
+
+    /// A row of these columns, each converted to the type of its field.
+    pub(crate) fn row_of_columns(
+        &mut self,
+        row_type: CompositeType,
+        values: Vec<Expr>,
+        types: &[SqlType],
+    ) -> Result<Expr> {
+        let columns = values.into_iter().zip(types).zip(row_type.fields());
+        let fields = columns.map(|((value, from), field)| self.assigned(value, *from, field.sql_type));
+        Ok(made_row(row_type, fields.collect::<Result<Vec<Expr>>>()?))
     }
 
     /// A row of a recursive query, if it is new or if duplicates are kept.

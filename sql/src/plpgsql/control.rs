@@ -7,7 +7,7 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 
-use super::assignment::Destination;
+use super::assignment::{Destination, with_field};
 use super::routine_body::{Around, Routine};
 use super::tree::{Fragment, Path, Statement, StatementKind};
 use crate::bind::visible_variables::{RecordState, Scalar, Scope, Variable};
@@ -354,9 +354,7 @@ impl<'a> Routine<'a> {
         array: &'a Fragment,
         body: &'a [Statement],
     ) -> Result<()> {
-        let Destination::Scalar(scalar) = self.target(target)? else {
-            return self.unsupported(Missing::ChangingRecords, "FOREACH into a record is", target.start);
-        };
+        let variable = self.target(target)?;
         let bound = self.bind(array)?;
         let Some(SqlType::Array(element)) = bound.known_type() else {
             let message = format!("FOREACH expression must yield an array, not type {}", bound.type_name());
@@ -370,8 +368,8 @@ impl<'a> Routine<'a> {
             self.compiler.binder.new_register()?,
         );
         let code = &mut self.compiler.code;
-        let arguments = vec![bound.expr];
-        code.evaluate(values, Expr::Call { function: Function::ArrayFlat, arguments });
+        let flat = Expr::Call { function: Function::ArrayFlat, arguments: vec![bound.expr] };
+        code.evaluate(values, flat);
         let fine = code.label();
         code.jump_unless(Expr::IsNull(Box::new(Expr::Register(values))), fine);
         code.push(report(sqlstate::NULL_VALUE_NOT_ALLOWED, "FOREACH expression must not be null", None));
@@ -387,8 +385,7 @@ impl<'a> Routine<'a> {
         code.push(Instruction::ForNext { counter, last, variable: place, is_reverse: false, end: exit });
         let value =
             Expr::Element { array: Box::new(Expr::Register(values)), index: Box::new(Expr::Register(place)) };
-        let value = self.compiler.assigned(value, element.sql_type(), scalar.sql_type)?;
-        self.store(&scalar, value, &target.parts.join("."))?;
+        self.assign_element(target, variable, (value, element.sql_type()))?;
         self.set_loop_flag(flag);
         self.loop_body(label, (exit, next), body)?;
         self.compiler.code.place(next);
@@ -401,6 +398,39 @@ impl<'a> Routine<'a> {
         });
         self.compiler.code.place(exit);
         self.take_loop_flag(flag);
+        Ok(())
+    }
+
+    /// Assigns an element of this type to the variable of FOREACH.
+    fn assign_element(
+        &mut self,
+        target: &Path,
+        variable: Destination,
+        (value, sql_type): (Expr, SqlType),
+    ) -> Result<()> {
+        match variable {
+            Destination::Scalar(scalar) => {
+                let value = self.compiler.assigned(value, sql_type, scalar.sql_type)?;
+                self.store(&scalar, value, &target.parts.join("."))?;
+            }
+            Destination::Field(scalar, field) => {
+                let value = self.compiler.assigned(value, sql_type, field.sql_type)?;
+                self.store(&scalar, with_field(&scalar, field, value), &target.parts.join("."))?;
+            }
+            Destination::Record(record) => {
+                let row = self.compiler.binder.new_register()?;
+                self.compiler.code.evaluate(row, value);
+                let row = Bound::typed(Expr::Register(row), sql_type, Place::Unknown);
+                let Some(fields) = self.compiler.binder.fields_of_row(&row)? else {
+                    return self.unsupported(
+                        Missing::ChangingRecords,
+                        "FOREACH of such elements into a record is",
+                        target.start,
+                    );
+                };
+                self.assign_fields(record, fields)?;
+            }
+        }
         Ok(())
     }
 

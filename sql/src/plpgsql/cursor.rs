@@ -228,7 +228,7 @@ impl<'a> Routine<'a> {
         };
         self.open_bound(&cursor, arguments, start)?;
         self.names().scopes.push(Scope::default());
-        let record = self.names().new_record(RecordState::Unassigned, false);
+        let record = self.names().new_record(RecordState::Unassigned, false, None);
         self.names().add(record_name, Variable::Record(record));
         let targets = Targets { wanted: Wanted::Record(record), restricted: Vec::new() };
         self.compiler.record_slots(record, &cursor.columns)?;

@@ -15,10 +15,11 @@ use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
-use super::assignment::Destination;
+use super::assignment::{Destination, with_field};
 use super::routine_body::Routine;
 use super::tree::{Fragment, Into, Path, Statement};
 use crate::bind::Place;
+use crate::bind::made_rows::made_row;
 use crate::bind::visible_variables::{Found, RecordState};
 use crate::emit::row_sink::{Nested, Sink, Then, Wanted, invalid_termination, report};
 use crate::plan::level::Step;
@@ -27,7 +28,17 @@ use crate::statement::{self, query as parser};
 
 /// Whether it is a query, which returns rows.
 pub(super) fn is_select(statement: &ast::Statement) -> bool {
-    matches!(statement, ast::Statement::Query(_))
+    matches!(statement, ast::Statement::Query(query) if changed_by(query).is_none())
+}
+
+/// The INSERT, UPDATE or DELETE that follows WITH.
+fn changed_by(query: &ast::Query) -> Option<&ast::Statement> {
+    match query.body.as_ref() {
+        ast::SetExpr::Insert(change) | ast::SetExpr::Update(change) | ast::SetExpr::Delete(change) => {
+            Some(change)
+        }
+        _ => None,
+    }
 }
 
 pub(super) fn has_returning(statement: &ast::Statement) -> bool {
@@ -35,6 +46,7 @@ pub(super) fn has_returning(statement: &ast::Statement) -> bool {
         ast::Statement::Insert(insert) => insert.returning.is_some(),
         ast::Statement::Update(update) => update.returning.is_some(),
         ast::Statement::Delete(delete) => delete.returning.is_some(),
+        ast::Statement::Query(query) => changed_by(query).is_none_or(has_returning),
         _ => true,
     }
 }
@@ -156,6 +168,23 @@ impl<'a> Routine<'a> {
                     let message = "record variable cannot be part of multiple-item INTO list";
                     return self.fail(sqlstate::SYNTAX_ERROR, message, target.start);
                 }
+                Destination::Scalar(scalar)
+                    if let (SqlType::Composite(row_type), 1) = (scalar.sql_type, targets.len()) =>
+                {
+                    let state = self.row_registers(row_type)?;
+                    let record = self.names().new_record(state, true, Some(row_type));
+                    let wanted = Wanted::Record(record);
+                    let fields = self.slots_of(&wanted).into_iter().map(Expr::Register).collect();
+                    let from = made_row(row_type, fields);
+                    restricted.push(Restricted { scalar, from, name: target.parts.join(".") });
+                    return Ok(Targets { wanted, restricted });
+                }
+                Destination::Field(scalar, field) => {
+                    let register = self.compiler.binder.new_register()?;
+                    let from = with_field(&scalar, field, Expr::Register(register));
+                    restricted.push(Restricted { scalar, from, name: target.parts.join(".") });
+                    slots.push((register, field.sql_type));
+                }
                 Destination::Scalar(scalar) if scalar.element.is_some() => {
                     let what = "INTO and FOR with an array whose elements have a length or a precision are";
                     return self.unsupported(Missing::AssignedParts, what, target.start);
@@ -164,7 +193,8 @@ impl<'a> Routine<'a> {
                     let mut register = scalar.register;
                     if !scalar.is_unrestricted() {
                         register = self.compiler.binder.new_register()?;
-                        restricted.push(Restricted { scalar, from: register, name: target.parts.join(".") });
+                        let from = Expr::Register(register);
+                        restricted.push(Restricted { scalar, from, name: target.parts.join(".") });
                     }
                     slots.push((register, scalar.sql_type));
                 }
@@ -273,36 +303,20 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// The columns of the record that `RETURN NEXT record` names.
+    /// The fields of the row of `RETURN NEXT row`.
     fn record_values(&mut self, value: &'a Fragment, types: &[SqlType]) -> Result<Vec<Expr>> {
-        let parts: Vec<String> = value.text.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
-        let columns = match self.names().find(&parts) {
-            Some(Found::Record(record)) => match self.names().records[record].state.clone() {
-                RecordState::Known(columns) => columns,
-                _ => {
-                    return self.unsupported(
-                        Missing::ChangingRecords,
-                        "RETURN NEXT of a record whose columns are not known is",
-                        value.start,
-                    );
-                }
-            },
-            _ => {
-                return self.unsupported(
-                    Missing::ChangingRecords,
-                    "RETURN NEXT of anything but a record here is",
-                    value.start,
-                );
-            }
+        let Some(fields) = self.row_of(value)? else {
+            return Ok(vec![Expr::Const(Value::Null); types.len()]);
         };
-        if columns.len() != types.len() {
+        if fields.len() != types.len() {
             let message = "wrong record type supplied in RETURN NEXT";
             return self.fail(sqlstate::DATATYPE_MISMATCH, message, value.start);
         }
-        let pairs = columns.into_iter().zip(types);
-        pairs
-            .map(|((_, from, register), to)| self.compiler.assigned(Expr::Register(register), from, *to))
-            .collect()
+        let mut values = Vec::with_capacity(types.len());
+        for ((_, field), to) in fields.into_iter().zip(types) {
+            values.push(self.converted(field, *to).map_err(|error| self.placed(error, value))?);
+        }
+        Ok(values)
     }
 
     /// The variables that hold the columns of a set-returning function.

@@ -18,11 +18,11 @@ pub(super) struct Targets {
     pub(super) restricted: Vec<Restricted>,
 }
 
-/// A variable, and the register that has what is to be assigned to it.
+/// A variable, and what is to be assigned to it.
 #[derive(Clone)]
 pub(super) struct Restricted {
     pub(super) scalar: Scalar,
-    pub(super) from: Register,
+    pub(super) from: Expr,
     /// For messages.
     pub(super) name: String,
 }
@@ -42,7 +42,7 @@ impl Routine<'_> {
     }
 
     pub(super) fn store_restricted(&mut self, restricted: &[Restricted]) -> Result<()> {
-        restricted.iter().try_for_each(|one| self.store(&one.scalar, Expr::Register(one.from), &one.name))
+        restricted.iter().try_for_each(|one| self.store(&one.scalar, one.from.clone(), &one.name))
     }
 
     /// Fails if a variable that must not be NULL is about to get this register's value.

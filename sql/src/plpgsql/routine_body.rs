@@ -8,9 +8,11 @@ use std::sync::Arc;
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register, Replayability};
 use hyades_engine::storage::stored_routine::TRIGGER;
 use hyades_engine::storage::stored_type::DOMAIN_CHECK;
-use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind, TableDefinition};
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind};
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
 use hyades_types::refusal::{Missing, refused_in};
+use hyades_types::value::composite::CompositeType;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
@@ -22,7 +24,6 @@ use super::tree::{
 use crate::bind::aggregation::{AggregateMode, LIST};
 use crate::bind::callee::{signature_of, while_compiling};
 use crate::bind::scope::Scope as Relations;
-use crate::bind::scope::named_columns;
 use crate::bind::visible_variables::{Found, Names, RecordState, Scalar, Scope, Variable};
 use crate::bind::{BindContext, Bound, Place, Tables, types};
 use crate::emit::row_sink::report;
@@ -151,9 +152,11 @@ impl<'a> Routine<'a> {
         context: BindContext<'a>,
         offset: u32,
     ) -> Result<Routine<'a>> {
+        let compiler = Compiler::new(&definition.body, context, &[], 0)?;
+        let own = Arc::new(compiler.binder.current_definition(definition).into_owned());
         Ok(Routine {
-            compiler: Compiler::new(&definition.body, context, &[], 0)?,
-            definition: Arc::new(definition.clone()),
+            compiler,
+            definition: own,
             body: &definition.body,
             is_atomic: definition.kind != RoutineKind::Procedure,
             offset,
@@ -507,20 +510,15 @@ impl<'a> Routine<'a> {
             return self.alias(&declaration.name, path);
         };
         match self.declared_type(type_name)? {
-            Declared::Record(columns) => {
-                let is_fixed = columns.is_some();
-                let state = match columns {
+            Declared::Record(row_type) => {
+                let state = match row_type {
                     None => RecordState::Unassigned,
-                    Some(columns) => self.row_registers(columns)?,
+                    Some(row_type) => self.row_registers(row_type)?,
                 };
-                if default.is_some() {
-                    return self.unsupported(
-                        Missing::DefaultsOfRecords,
-                        "defaults of records are",
-                        declaration.start,
-                    );
+                let record = self.names().new_record(state, row_type.is_some(), row_type);
+                if let Some(default) = default {
+                    self.assign_record(record, default)?;
                 }
-                let record = self.names().new_record(state, is_fixed);
                 self.names().add(&declaration.name, Variable::Record(record));
             }
             Declared::Scalar(types::Declared { sql_type, domain }, element) => {
@@ -575,12 +573,12 @@ impl<'a> Routine<'a> {
         }
     }
 
-    fn row_registers(&mut self, columns: Vec<(String, SqlType)>) -> Result<RecordState> {
-        let mut known = Vec::with_capacity(columns.len());
-        for (name, sql_type) in columns {
+    pub(super) fn row_registers(&mut self, row_type: CompositeType) -> Result<RecordState> {
+        let mut known = Vec::with_capacity(row_type.fields().len());
+        for field in row_type.fields() {
             let register = self.compiler.binder.new_register()?;
             self.compiler.code.evaluate(register, Expr::Const(Value::Null));
-            known.push((name, sql_type, register));
+            known.push((field.name.clone(), field.sql_type, register));
         }
         Ok(RecordState::Known(known))
     }
@@ -596,8 +594,8 @@ impl<'a> Routine<'a> {
             after.trim().eq_ignore_ascii_case(suffix).then(|| name.trim().to_owned())
         };
         if let Some(name) = without("rowtype") {
-            return match self.table_columns(&name) {
-                Some(columns) => Ok(Declared::Record(Some(columns))),
+            return match self.table_rows(&name) {
+                Some(row_type) => Ok(Declared::Record(Some(row_type))),
                 None => self.fail(
                     sqlstate::UNDEFINED_TABLE,
                     format!("relation \"{name}\" does not exist"),
@@ -611,12 +609,12 @@ impl<'a> Routine<'a> {
         let binder = &self.compiler.binder;
         let resolve = |parsed| {
             let element = types::fitted_element(&parsed, binder)?;
-            Ok(Declared::Scalar(types::declared_variable(&parsed, binder)?, element))
+            Ok(Declared::of(types::declared_variable(&parsed, binder)?, element))
         };
         match query::parse_type(text).and_then(resolve) {
             Ok(declared) => Ok(declared),
-            Err(error) => match self.table_columns(text) {
-                Some(columns) => Ok(Declared::Record(Some(columns))),
+            Err(error) => match self.table_rows(text) {
+                Some(row_type) => Ok(Declared::Record(Some(row_type))),
                 None if error.sqlstate() == sqlstate::SYNTAX_ERROR => Err(self.placed(error, fragment)),
                 None => self.fail(error.sqlstate(), error.to_string(), fragment.start),
             },
@@ -628,16 +626,22 @@ impl<'a> Routine<'a> {
         let parts: Vec<String> = name.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
         match self.names().find(&parts) {
             Some(Found::Scalar(Scalar { sql_type, domain, element, .. })) => {
-                return Ok(Declared::Scalar(types::Declared { sql_type, domain }, element));
+                return Ok(Declared::of(types::Declared { sql_type, domain }, element));
             }
-            Some(Found::Column(sql_type, _)) => return Ok(Declared::Scalar(sql_type.into(), None)),
+            Some(Found::Column(sql_type, _)) => return Ok(Declared::of(sql_type.into(), None)),
+            Some(Found::Field(_, field)) => return Ok(Declared::of(field.sql_type.into(), None)),
+            Some(Found::Record(record)) if let Some(row_type) = self.names().records[record].row_type => {
+                return Ok(Declared::Record(Some(row_type)));
+            }
             _ => {}
         }
         let [table @ .., column] = parts.as_slice() else { return self.no_type(name, start) };
-        let Some(definition) = self.named_table(&table.join(".")) else { return self.no_type(name, start) };
+        let Some(definition) = self.named_table(&table.join(".")).map(|table| table.definition()) else {
+            return self.no_type(name, start);
+        };
         match definition.visible_columns().iter().find(|known| known.name == *column) {
             Some(known) => {
-                Ok(Declared::Scalar(types::Declared { sql_type: known.sql_type, domain: known.domain }, None))
+                Ok(Declared::of(types::Declared { sql_type: known.sql_type, domain: known.domain }, None))
             }
             None => self.fail(
                 sqlstate::UNDEFINED_COLUMN,
@@ -656,11 +660,13 @@ impl<'a> Routine<'a> {
         self.fail(state, message, start)
     }
 
-    fn table_columns(&self, name: &str) -> Option<Vec<(String, SqlType)>> {
-        self.named_table(name).map(|definition| named_columns(definition.visible_columns()))
+    fn table_rows(&self, name: &str) -> Option<CompositeType> {
+        let table = self.named_table(name)?;
+        self.compiler.binder.note_rows_of(&table);
+        Some(table.definition().row_type(table.id()))
     }
 
-    fn named_table(&self, name: &str) -> Option<Arc<TableDefinition>> {
+    fn named_table(&self, name: &str) -> Option<Arc<Table>> {
         let folded = name.to_ascii_lowercase();
         let (schema, name) = match folded.split_once('.') {
             Some((schema, name)) => (Some(schema.trim()), name),
@@ -668,7 +674,7 @@ impl<'a> Routine<'a> {
         };
         let binder = &self.compiler.binder;
         let name = binder.meant(schema, name.trim(), Place::Unknown);
-        Some(binder.context.tables.table(&name)?.definition())
+        binder.context.tables.table(&name)
     }
 
     pub(super) fn returned(&mut self, value: Option<&'a Fragment>, start: usize) -> Result<()> {
@@ -679,7 +685,11 @@ impl<'a> Routine<'a> {
             (Some((register, sql_type)), Some(value)) => {
                 let bound = self.bind(value)?;
                 match bound.known_type() {
-                    Some(from) if !from.is_same_base(sql_type) && !matches!(bound.expr, Expr::Const(_)) => {
+                    Some(from)
+                        if !from.is_same_base(sql_type)
+                            && !matches!(bound.expr, Expr::Const(_))
+                            && !matches!(sql_type, SqlType::Composite(_)) =>
+                    {
                         let own = self.compiler.binder.new_register()?;
                         self.compiler.code.evaluate(own, bound.expr);
                         self.compiler.code.line(0, "while casting return value to function's return type");
@@ -730,6 +740,17 @@ impl<'a> Routine<'a> {
 enum Declared {
     /// The type, and the type of its elements if that has a length or a precision.
     Scalar(types::Declared, Option<SqlType>),
-    /// `None`: RECORD.
-    Record(Option<Vec<(String, SqlType)>>),
+    /// Of a composite type; `None`: RECORD.
+    Record(Option<CompositeType>),
+}
+
+impl Declared {
+    fn of(declared: types::Declared, element: Option<SqlType>) -> Declared {
+        match declared {
+            types::Declared { sql_type: SqlType::Composite(row_type), domain: None } => {
+                Declared::Record(Some(row_type))
+            }
+            declared => Declared::Scalar(declared, element),
+        }
+    }
 }

@@ -13,8 +13,24 @@ use super::query::{has_returning, is_select};
 use super::routine_body::Routine;
 use super::tree::Fragment;
 use crate::bind::coerce::Context;
+use crate::bind::made_rows::field_expr;
 use crate::bind::{Bound, Place};
 use crate::emit::row_sink::{Then, Wanted};
+
+/// Whether the only column is a row of the type that is wanted, or has its fields.
+fn is_one_row(columns: &[(String, SqlType)], types: &[SqlType]) -> bool {
+    let [(_, SqlType::Composite(own))] = columns else { return false };
+    match types {
+        [SqlType::Composite(row_type)] => own == row_type,
+        types => types.len() > 1 && own.fields().iter().map(|field| field.sql_type).eq(types.iter().copied()),
+    }
+}
+
+/// The fields of the only column.
+fn taken_apart(row: &[Expr], sql_type: SqlType) -> Vec<Expr> {
+    let (Some(row), SqlType::Composite(row_type)) = (row.first(), sql_type) else { return Vec::new() };
+    row_type.fields().iter().map(|field| field_expr(row.clone(), field)).collect()
+}
 
 impl<'a> Routine<'a> {
     pub(super) fn sql_body(&mut self, statements: &'a [Fragment], results: &[Register]) -> Result<()> {
@@ -68,10 +84,13 @@ impl<'a> Routine<'a> {
         (results, types): (&[Register], &[SqlType]),
     ) -> Result<()> {
         let found = self.compiler.code.label();
-        let slots = results.iter().copied().zip(types.iter().copied()).collect();
+        let wanted = match (results, types) {
+            ([register], [SqlType::Composite(row_type)]) => Wanted::Row(*register, *row_type),
+            _ => Wanted::Variables(results.iter().copied().zip(types.iter().copied()).collect()),
+        };
         let place = self.compiler.code.reserve();
-        let nested = self.nested(text, statement, Wanted::Variables(slots), Then::Leave(found))?;
-        self.check_columns(&nested.columns, types)?;
+        let nested = self.nested(text, statement, wanted, Then::Leave(found))?;
+        self.check_result(&nested.columns, types)?;
         for register in results {
             self.compiler.code.evaluate(*register, Expr::Const(Value::Null));
         }
@@ -90,13 +109,28 @@ impl<'a> Routine<'a> {
         let spool = self.compiler.code.new_spool()?;
         self.compiler.code.push(Instruction::OpenSpool { spool });
         let nested = self.nested(text, statement, Wanted::Spool(spool), Then::Continue)?;
-        self.check_columns(&nested.columns, types)?;
+        self.check_result(&nested.columns, types)?;
         let found = self.compiler.code.label();
         let is_set = self.is_set();
-        self.compiler.for_spooled(spool, types.len(), &mut |compiler, row, _| {
-            let pairs = row.into_iter().zip(&nested.columns).zip(types);
+        let columns: Vec<SqlType> = nested.columns.iter().map(|(_, sql_type)| *sql_type).collect();
+        let is_whole = is_one_row(&nested.columns, types);
+        self.compiler.for_spooled(spool, columns.len(), &mut |compiler, row, _| {
+            let row = match types {
+                [SqlType::Composite(row_type)] if !is_whole => {
+                    vec![compiler.row_of_columns(*row_type, row, &columns)?]
+                }
+                _ if is_set && is_whole && types.len() > 1 => taken_apart(&row, columns[0]),
+                _ => row,
+            };
+            if let ([register], [SqlType::Composite(_)]) = (results, types) {
+                row.into_iter().for_each(|row| compiler.code.evaluate(*register, row));
+                compiler.code.jump(found);
+                return Ok(());
+            }
+            let own = if is_whole { types } else { columns.as_slice() };
+            let pairs = row.into_iter().zip(own).zip(types);
             let values = pairs
-                .map(|((value, (_, from)), to)| compiler.assigned(value, *from, *to))
+                .map(|((value, from), to)| compiler.assigned(value, *from, *to))
                 .collect::<Result<Vec<Expr>>>()?;
             if is_set {
                 compiler.code.push(Instruction::Emit { values });
@@ -117,9 +151,24 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
+    /// Checks that the last statement returns the function's result, which may be a row.
+    fn check_result(&mut self, columns: &[(String, SqlType)], types: &[SqlType]) -> Result<()> {
+        match types {
+            _ if is_one_row(columns, types) => Ok(()),
+            [SqlType::Composite(row_type)] => {
+                let fields: Vec<SqlType> = row_type.fields().iter().map(|field| field.sql_type).collect();
+                self.check_columns(columns, &fields)
+            }
+            types => self.check_columns(columns, types),
+        }
+    }
+
     /// Checks that the last statement returns the function's result types, or something assignable to them.
     fn check_columns(&mut self, columns: &[(String, SqlType)], types: &[SqlType]) -> Result<()> {
-        let is_one = matches!(self.definition.returns, Returns::Value(_) | Returns::SetOf(_));
+        let is_one = matches!(
+            self.definition.returns,
+            Returns::Value(own) | Returns::SetOf(own) if !matches!(own, SqlType::Composite(_))
+        );
         if columns.len() != types.len() {
             return Err(self.mismatch(match columns.len() < types.len() {
                 _ if is_one => "Final statement must return exactly one column.",

@@ -114,7 +114,7 @@ impl<'a> Routine<'a> {
         let function = self.definition.name.name.clone();
         names.scopes.push(Scope { label: Some(function), variables: Vec::new() });
         for (name, columns) in [("new", &new), ("old", &old)] {
-            let record = names.new_record(RecordState::Known(columns.clone()), true);
+            let record = names.new_record(RecordState::Known(columns.clone()), true, None);
             names.add(name, Variable::Record(record));
         }
         let found = self.compiler.binder.new_register()?;

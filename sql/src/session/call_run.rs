@@ -62,8 +62,8 @@ impl Session {
         // A value bound by a client or computed by EXECUTE may be of an earlier version of its type.
         for at in 0..frame.procedure.parameters.len() {
             let sql_type = frame.procedure.parameters[at];
-            if sql_type.enum_type().is_some() {
-                let value = std::mem::take(&mut frame.registers[at]).with_current_enum(sql_type);
+            if sql_type.has_definition() {
+                let value = std::mem::take(&mut frame.registers[at]).with_current_type(sql_type);
                 frame.set_register(at, value);
             }
         }

@@ -344,14 +344,12 @@ impl Session {
     /// The current versions of the types of a statement's parameters.
     pub fn parameter_types<'p>(&self, prepared: &'p Prepared) -> Cow<'p, [SqlType]> {
         let types = prepared.parameter_types();
-        if types.iter().all(|sql_type| sql_type.enum_type().is_none()) {
+        if !types.iter().any(|sql_type| sql_type.has_definition()) {
             return Cow::Borrowed(types);
         }
-        let view = self.view.worker.catalog_view();
         let current = |sql_type: &SqlType| {
-            let stored = sql_type.enum_type().and_then(|own| view.type_by_id(own.definition().id));
-            let current = stored.and_then(|stored| stored.enum_type);
-            current.map_or(*sql_type, |current| sql_type.with_enum_type(current))
+            let current = sql_type.definition_id().and_then(|id| self.view.type_of_number(id));
+            current.map_or(*sql_type, |current| sql_type.with_type(current))
         };
         Cow::Owned(types.iter().map(current).collect())
     }

@@ -36,18 +36,24 @@ pub(super) fn create(tokens: &mut Tokens<'_>, name: QualifiedName) -> Result<Sta
         is_not_null: false,
         checks: Vec::new(),
     };
-    if tokens.accept("collate") {
-        let collation = tokens.qualified_name()?;
-        if !matches!(collation.name.to_ascii_lowercase().as_str(), "c" | "posix" | "default") {
-            return tokens.unsupported_before(Missing::Collations, "collations other than \"C\" are");
-        }
-    }
+    collation(tokens)?;
     while tokens.peek().kind != TokenKind::End && !tokens.peek().is_symbol(";") {
         element(tokens, &mut domain)?;
     }
     tokens.end()?;
     let kind = WrittenType::Domain(Box::new(domain));
     Ok(Statement::CreateType(CreateType { name, kind }))
+}
+
+/// `COLLATE collation`, if it is there. Those that exist mean the same.
+pub(super) fn collation(tokens: &mut Tokens<'_>) -> Result<()> {
+    if tokens.accept("collate") {
+        let collation = tokens.qualified_name()?;
+        if !matches!(collation.name.to_ascii_lowercase().as_str(), "c" | "posix" | "default") {
+            return tokens.unsupported_before(Missing::Collations, "collations other than \"C\" are");
+        }
+    }
+    Ok(())
 }
 
 /// A constraint, or the default.
@@ -137,7 +143,7 @@ fn text_to_end(tokens: &mut Tokens<'_>) -> Result<String> {
 
 /// A part of the statement, with blanks in place of what comes before it, so that positions in it are those
 /// in the statement.
-fn placed(sql: &str, start: usize, end: usize) -> String {
+pub(super) fn placed(sql: &str, start: usize, end: usize) -> String {
     let blank = |character| if character == '\n' { '\n' } else { ' ' };
     sql[..start].chars().map(blank).chain(sql[start..end].chars()).collect()
 }

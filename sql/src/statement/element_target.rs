@@ -1,5 +1,5 @@
-//! Array elements as targets of assignments: `SET a[1] = 2`, `SET a[1:2] = '{3,4}'`, and of INSERT:
-//! `INSERT INTO t (a[1], a[2])`.
+//! Array elements and fields of rows as targets of assignments: `SET a[1] = 2`, `SET a[1:2] = '{3,4}'`, `SET
+//! r.x = 1`, and of INSERT: `INSERT INTO t (a[1], a[2], r.x)`.
 //!
 //! sqlparser knows only names there. So before parsing, the subscripts are packed into a second part of the
 //! name, after a character that no statement can contain, and are unpacked afterwards. Line breaks and
@@ -15,7 +15,8 @@ const PACKED: char = '\0';
 
 /// Rewrites the targets that sqlparser cannot read.
 pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is_bracket = |token: &TokenWithSpan| token.token == Token::LBracket;
+    let is_bracket = |token: &TokenWithSpan| matches!(token.token, Token::LBracket | Token::Period);
+    let may_have_fields = tokens.iter().any(|token| is_keyword(token, &[Keyword::UPDATE, Keyword::INSERT]));
     let has_list = |token: &TokenWithSpan| is_keyword(token, &[Keyword::SET, Keyword::INTO]);
     if !tokens.iter().any(has_list) || !tokens.iter().any(is_bracket) {
         return tokens;
@@ -50,6 +51,9 @@ pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
         // A target begins here.
         let Some(name) = next_token(&tokens, at) else { continue };
         let Some((from, to)) = brackets(&tokens, name + 1, ends) else { continue };
+        if tokens[from].token == Token::Period && !may_have_fields {
+            continue;
+        }
         packed.extend(tokens[at..=name].iter().cloned());
         let (first, last) = (tokens[from].span, tokens[to].span);
         let text = sql.get(byte_offset(sql, first.start)..byte_offset(sql, last.end)).unwrap_or_default();
@@ -83,12 +87,22 @@ fn inserted_columns(tokens: &[TokenWithSpan]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The first and the last bracket of the subscripts that begin here, if one of these tokens follows them.
+/// The first and the last token of the subscripts and fields that begin here, if one of these tokens follows
+/// them.
 fn brackets(tokens: &[TokenWithSpan], from: usize, ends: &[Token]) -> Option<(usize, usize)> {
     let first = next_token(tokens, from)?;
     let mut last = None;
     let mut begin = first;
-    while tokens[begin].token == Token::LBracket {
+    while matches!(tokens[begin].token, Token::LBracket | Token::Period) {
+        if tokens[begin].token == Token::Period {
+            let field = next_token(tokens, begin + 1)?;
+            if !matches!(tokens[field].token, Token::Word(_)) {
+                return None;
+            }
+            last = Some(field);
+            begin = next_token(tokens, field + 1)?;
+            continue;
+        }
         let mut depth = 0_usize;
         let end = (begin..tokens.len()).find(|at| {
             match tokens[*at].token {

@@ -1,48 +1,29 @@
 //! The result of parsing a statement: a [`Statement`] and its parts. Names and types are not looked up yet.
 //!
 //! Files:
-//! * `access_commands` (roles and rights), `explain_options`, `extension_commands`, `trigger_commands`.
+//! * `access_commands` (roles and rights), `explain_options`, `extension_commands`, `qualified_name`,
+//!   `trigger_commands`, `type_commands`.
 
 mod access_commands;
 mod explain_options;
 mod extension_commands;
+mod qualified_name;
 mod trigger_commands;
+mod type_commands;
 
 use hyades_engine::db::TableLock;
 use hyades_types::cursors::FetchDirection;
 use hyades_types::definition::{ParameterMode, RoutineKind, RoutineTraits};
-use hyades_types::enumeration::LabelPlace;
-use sqlparser::ast::DataType;
 
 pub(crate) use self::access_commands::{AccessCommand, Granted, GrantedOn, Owned, RoleName, RoleOption};
 pub(crate) use self::explain_options::{ExplainFormat, ExplainOptions};
 pub(crate) use self::extension_commands::{CreateExtension, ExtensionCommand};
+pub(crate) use self::qualified_name::QualifiedName;
 pub(crate) use self::trigger_commands::{CreateTrigger, Referencing, TriggerAction, TriggerCommand};
-use super::deep_text::Written;
-
-/// A possibly qualified name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct QualifiedName {
-    /// Only the current database may be named (`super::written_names`).
-    pub(crate) database: Option<String>,
-    pub(crate) schema: Option<String>,
-    pub(crate) name: String,
-}
-
-impl QualifiedName {
-    /// A name in the current database.
-    pub(crate) fn new(schema: Option<String>, name: String) -> QualifiedName {
-        QualifiedName { database: None, schema, name }
-    }
-
-    /// The name as it was written.
-    pub(crate) fn shown(&self) -> String {
-        match &self.schema {
-            Some(schema) => format!("{schema}.{}", self.name),
-            None => self.name.clone(),
-        }
-    }
-}
+pub(crate) use self::type_commands::{
+    AlterType, AttributeAction, CreateType, DomainAction, DropType, TypeAction, WrittenAttribute,
+    WrittenCheck, WrittenDomain, WrittenType,
+};
 
 /// One parsed statement.
 #[derive(Clone, Debug)]
@@ -559,82 +540,6 @@ pub(crate) enum Maintained {
     Tables(Vec<QualifiedName>),
     Schema(String),
     Database(String),
-}
-
-/// CREATE TYPE and CREATE DOMAIN.
-#[derive(Clone, Debug)]
-pub(crate) struct CreateType {
-    pub(crate) name: QualifiedName,
-    pub(crate) kind: WrittenType,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum WrittenType {
-    /// Its labels.
-    Enum(Vec<String>),
-    Domain(Box<WrittenDomain>),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct WrittenDomain {
-    pub(crate) base: DataType,
-    pub(crate) default: Option<Written>,
-    pub(crate) is_not_null: bool,
-    pub(crate) checks: Vec<WrittenCheck>,
-}
-
-/// A constraint of a domain.
-#[derive(Clone, Debug)]
-pub(crate) struct WrittenCheck {
-    pub(crate) name: Option<String>,
-    pub(crate) condition: Written,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct AlterType {
-    pub(crate) name: QualifiedName,
-    pub(crate) action: TypeAction,
-    /// Whether it says ALTER DOMAIN.
-    pub(crate) is_domain: bool,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum TypeAction {
-    AddValue { label: String, if_not_exists: bool, place: LabelPlace },
-    RenameValue { from: String, to: String },
-    Rename(String),
-    SetOwner(RoleName),
-    SetSchema(String),
-    Domain(DomainAction),
-}
-
-/// What ALTER DOMAIN does in addition to ALTER TYPE.
-#[derive(Clone, Debug)]
-pub(crate) enum DomainAction {
-    /// `None`: DROP DEFAULT.
-    SetDefault(Option<Written>),
-    SetNotNull(bool),
-    AddCheck {
-        check: Box<WrittenCheck>,
-        is_not_valid: bool,
-    },
-    DropConstraint {
-        name: String,
-        if_exists: bool,
-    },
-    RenameConstraint {
-        from: String,
-        to: String,
-    },
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct DropType {
-    /// Whether it says DROP DOMAIN.
-    pub(crate) is_domain: bool,
-    pub(crate) names: Vec<QualifiedName>,
-    pub(crate) if_exists: bool,
-    pub(crate) cascades: bool,
 }
 
 /// The values that go into identity columns.

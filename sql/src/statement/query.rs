@@ -18,6 +18,7 @@ use super::cursor_syntax;
 use super::deep_text::check_stack_for;
 use super::dialect::HyadesDialect;
 use super::element_target;
+use super::field_wildcard;
 use super::foreign;
 use super::keywords;
 use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error, truncate_name};
@@ -181,7 +182,7 @@ fn with_parser<T: Visit + VisitMut>(
     let tokens = substring_syntax::respell(without_idle_from(tokens));
     let tokens = using_alias::pack(conflict_syntax::pack(sql, element_target::pack(sql, tokens)));
     let tokens = alteration_syntax::pack(sql, sequence_syntax::pack(sql, locking::pack(tokens)));
-    let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));
+    let mut tokens = cursor_syntax::pack(field_wildcard::pack(reference_syntax::pack(tokens)));
     // The parser would skip them again with each lookahead.
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
     let tokens = query_end::respell(window_syntax::pack(sql, tokens)?);

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{Deferral, IndexColumn, IndexKind, IndexPredicate, TableDefinition};
+use hyades_types::definition::{Deferral, IndexColumn, IndexKind, IndexPredicate, TableDefinition, TypeKind};
 use hyades_types::sequence::Sequence;
+use hyades_types::value::composite::{CompositeDefinition, CompositeType};
 
 use super::object_id::{self, Part};
 use super::relation::{RELATIONS, SystemRelation};
@@ -27,6 +29,8 @@ pub(super) enum ClassKind {
     /// The index of its table's definition.
     Index(usize, Box<Index>),
     Sequence,
+    /// A composite type: its fields, and the number of the next one.
+    Composite(CompositeType, u16),
     System(&'static SystemRelation),
 }
 
@@ -95,6 +99,7 @@ pub(super) fn all(
     tables: &[Arc<Table>],
     sequences: &[Arc<Sequence>],
     definitions: &[Arc<TableDefinition>],
+    types: &[Arc<StoredType>],
     schemas: &[(u32, String)],
 ) -> Vec<Class> {
     let schema_oid = |name: &str| schemas.iter().find(|(_, own)| own == name).map_or(0, |(oid, _)| *oid);
@@ -131,6 +136,17 @@ pub(super) fn all(
             kind: ClassKind::Sequence,
         });
     }
+    for stored in types {
+        let TypeKind::Composite { next_number, .. } = stored.definition.kind else { continue };
+        let Some(row_type) = stored.definition.composite_type() else { continue };
+        let CompositeDefinition { id, schema, name, .. } = row_type.definition();
+        classes.push(Class {
+            oid: object_id::of_composite(*id),
+            schema: schema_oid(schema),
+            name: name.clone(),
+            kind: ClassKind::Composite(row_type, next_number),
+        });
+    }
     classes
 }
 
@@ -143,6 +159,7 @@ impl Class {
             ClassKind::View(_) => "v",
             ClassKind::Index(..) => "i",
             ClassKind::Sequence => "S",
+            ClassKind::Composite(..) => "c",
             ClassKind::System(relation) => relation.kind,
         }
     }
@@ -152,7 +169,7 @@ impl Class {
         match &self.kind {
             ClassKind::Table(_) | ClassKind::Materialized(_) => object_id::HEAP,
             ClassKind::Index(_, index) => method_oid(index.kind),
-            ClassKind::Sequence | ClassKind::View(_) => 0,
+            ClassKind::Sequence | ClassKind::Composite(..) | ClassKind::View(_) => 0,
             ClassKind::System(relation) => {
                 if relation.kind == "r" {
                     object_id::HEAP

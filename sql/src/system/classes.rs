@@ -8,6 +8,7 @@ use hyades_types::definition::{
 };
 use hyades_types::search_path;
 use hyades_types::sequence::Sequence;
+use hyades_types::value::composite::CompositeType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::class::{Class, ClassKind};
@@ -54,6 +55,17 @@ fn columns_of<'a>(class: &'a Class, system: &'a System) -> Vec<Column<'a>> {
             };
             index.all_columns().iter().map(of_index).collect()
         }
+        ClassKind::Composite(row_type, _) => row_type
+            .fields()
+            .iter()
+            .map(|field| Column {
+                name: &field.name,
+                sql_type: field.sql_type,
+                is_nullable: true,
+                collation: Collation::Default,
+                definition: None,
+            })
+            .collect(),
         ClassKind::Sequence => SEQUENCE_COLUMNS
             .iter()
             .map(|(name, sql_type)| Column {
@@ -103,6 +115,7 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         ClassKind::Index(at, _) => (system.facts.tables[*at].row_count() as f32, false, false),
         ClassKind::Sequence => (1.0, false, false),
         ClassKind::View(at) => (-1.0, false, !system.definitions[*at].triggers.is_empty()),
+        ClassKind::Composite(..) => (0.0, false, false),
         ClassKind::System(_) => (-1.0, false, false),
     };
     let checks = match &class.kind {
@@ -113,7 +126,7 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         ClassKind::Materialized(at) => !system.definitions[*at].is_unpopulated(),
         _ => true,
     };
-    let is_stored = class.letter() != "v";
+    let is_stored = !matches!(class.letter(), "v" | "c");
     let is_system = matches!(class.kind, ClassKind::System(_));
     let identity = match class.letter() {
         "r" | "m" if !is_system => "d",
@@ -123,6 +136,7 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         ("oid", oid(class.oid)),
         ("relname", text(&class.name)),
         ("relnamespace", oid(class.schema)),
+        ("reltype", oid(row_type_of(system, class))),
         ("relowner", oid(owner(system, class))),
         ("relam", oid(class.access_method())),
         ("relfilenode", oid(if is_stored && !is_system { class.oid } else { 0 })),
@@ -148,7 +162,7 @@ fn parameters(system: &System, class: &Class) -> Value {
             &system.definitions[*at].parameters
         }
         ClassKind::Index(_, index) => &index.parameters,
-        ClassKind::Sequence | ClassKind::System(_) => return Value::Null,
+        ClassKind::Sequence | ClassKind::Composite(..) | ClassKind::System(_) => return Value::Null,
     };
     if kept.is_empty() { Value::Null } else { texts(kept) }
 }
@@ -161,7 +175,19 @@ fn object_of(system: &System, class: &Class) -> Option<(u32, ObjectKind)> {
         | ClassKind::View(at)
         | ClassKind::Index(at, _) => Some((system.facts.tables[*at].id().0, ObjectKind::Relation)),
         ClassKind::Sequence => Some((object_id::sequence_of(class.oid), ObjectKind::Sequence)),
+        ClassKind::Composite(row_type, _) => Some((row_type.definition().id, ObjectKind::Type)),
         ClassKind::System(_) => None,
+    }
+}
+
+/// The number of the type of its rows, if it has one.
+fn row_type_of(system: &System, class: &Class) -> u32 {
+    match &class.kind {
+        ClassKind::Table(at) | ClassKind::Materialized(at) | ClassKind::View(at) => {
+            CompositeType::number_of_rows(system.facts.tables[*at].id().0)
+        }
+        ClassKind::Composite(row_type, _) => row_type.definition().id,
+        ClassKind::Index(..) | ClassKind::Sequence | ClassKind::System(_) => 0,
     }
 }
 
@@ -178,7 +204,7 @@ fn owner(system: &System, class: &Class) -> u32 {
 
 fn list(system: &System, class: &Class) -> Value {
     match (&class.kind, object_of(system, class)) {
-        (ClassKind::Index(..), _) | (_, None) => Value::Null,
+        (ClassKind::Index(..) | ClassKind::Composite(..), _) | (_, None) => Value::Null,
         (_, Some((object, kind))) => system.access_list(object, kind),
     }
 }
@@ -190,6 +216,7 @@ pub(super) fn attributes(system: &System) -> Vec<NamedRow> {
         for (at, column) in columns_of(class, system).iter().enumerate() {
             let number = match class.kind {
                 ClassKind::Table(table) => system.definitions[table].column_number(at),
+                ClassKind::Composite(row_type, _) => row_type.fields()[at].number,
                 _ => u16::try_from(at + 1).unwrap_or(u16::MAX),
             };
             rows.push(attribute_row(class.oid, number, column));
@@ -199,11 +226,14 @@ pub(super) fn attributes(system: &System) -> Vec<NamedRow> {
     rows
 }
 
-/// The numbers of dropped columns of a table.
-fn dropped_of<'a>(class: &Class, system: &'a System) -> &'a [u16] {
+/// The numbers of dropped columns of a table, or attributes of a type.
+fn dropped_of(class: &Class, system: &System) -> Vec<u16> {
     match class.kind {
-        ClassKind::Table(at) => &system.definitions[at].dropped,
-        _ => &[],
+        ClassKind::Table(at) => system.definitions[at].dropped.clone(),
+        ClassKind::Composite(row_type, next) => {
+            (1..next).filter(|number| row_type.place(*number).is_none()).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -251,6 +251,24 @@ pub(super) fn dependencies(system: &System) -> Vec<NamedRow> {
     }
     rows.extend(code_dependencies(system));
     rows.extend(domain_dependencies(system));
+    rows.extend(composite_dependencies(system));
+    rows
+}
+
+/// Dependencies of composite types on the types of their attributes.
+fn composite_dependencies(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for stored in &system.facts.types {
+        let relation = (PG_CLASS, object_id::of_composite(stored.id()), 0);
+        for field in stored.definition.fields().unwrap_or_default() {
+            let own = (PG_CLASS, relation.1, i32::from(field.number));
+            let used = field.sql_type.created_type();
+            rows.extend(used.map(|used| dependency(own, (PG_TYPE, used.id, 0), "n")));
+        }
+        if stored.definition.fields().is_some() {
+            rows.push(dependency(relation, (PG_TYPE, stored.id(), 0), "i"));
+        }
+    }
     rows
 }
 
@@ -259,7 +277,7 @@ fn domain_dependencies(system: &System) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     for (definition, domain) in system.domains() {
         let own = (PG_TYPE, definition.id, 0);
-        let base = domain.base.created_id();
+        let base = domain.base.created_type().map(|used| used.id);
         rows.extend(domain.parent.or(base).map(|base| dependency(own, (PG_TYPE, base, 0), "n")));
     }
     for (definition, check) in system.checks_of_domains() {

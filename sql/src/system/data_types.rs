@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use hyades_types::enumeration::{EnumDefinition, EnumType};
 use hyades_types::extension::ExtensionType;
 use hyades_types::identifier::PUBLIC;
+use hyades_types::value::composite::{CompositeDefinition, CompositeType};
 use hyades_types::value::{ArrayElement, SqlType};
 
 use super::object_id;
@@ -164,6 +165,36 @@ impl DataType {
         }
     }
 
+    /// A composite type, with its number and that of its arrays.
+    pub(super) fn of_composite((oid, array): (u32, u32), schema: &str, name: &str) -> DataType {
+        DataType {
+            oid,
+            name: name.to_owned().into(),
+            schema: schema.to_owned().into(),
+            length: -1,
+            is_by_value: false,
+            kind: "c",
+            category: "C",
+            is_preferred: false,
+            delimiter: ",",
+            element: 0,
+            array,
+            functions: COMPOSITE_FUNCTIONS.to_vec(),
+            alignment: "d",
+            storage: "x",
+            collation: 0,
+        }
+    }
+
+    /// The relation of a composite type.
+    fn relation(&self) -> u32 {
+        match CompositeType::relation_of(self.oid) {
+            _ if self.kind != "c" => 0,
+            Some(relation) => relation,
+            None => object_id::of_composite(self.oid),
+        }
+    }
+
     /// The array type of a type that a user has created. Like PostgreSQL's array of `text`, except for the
     /// names and the collation.
     pub(super) fn of_array(
@@ -198,6 +229,7 @@ impl DataType {
             ("typispreferred", truth(self.is_preferred)),
             ("typisdefined", truth(true)),
             ("typdelim", text(self.delimiter)),
+            ("typrelid", oid(self.relation())),
         ];
         const NAMES: [&str; FUNCTIONS + 1] = [
             "typsubscript",
@@ -252,6 +284,14 @@ pub(super) fn of(sql_type: SqlType) -> Option<Cow<'static, DataType>> {
             DataType::of_array((*id, *array_id), schema, name, 0).map(Cow::Owned)
         }
         SqlType::Extension(own) => Some(Cow::Owned(DataType::of_extension(own, PUBLIC))),
+        SqlType::Composite(row_type) => {
+            let CompositeDefinition { id, array_id, schema, name, .. } = row_type.definition();
+            Some(Cow::Owned(DataType::of_composite((*id, *array_id), schema, name)))
+        }
+        SqlType::Array(ArrayElement::Composite(row_type)) => {
+            let CompositeDefinition { id, array_id, schema, name, .. } = row_type.definition();
+            DataType::of_array((*id, *array_id), schema, name, 0).map(Cow::Owned)
+        }
         _ => BY_OID.get(&sql_type.oid()).map(|data_type| Cow::Borrowed(*data_type)),
     }
 }
@@ -263,6 +303,18 @@ const ENUM_FUNCTIONS: [(&str, u32); FUNCTIONS + 1] = [
     ("enum_out", 3507),
     ("enum_recv", 3532),
     ("enum_send", 3533),
+    ("-", 0),
+    ("-", 0),
+    ("-", 0),
+];
+
+/// The same for composite types.
+const COMPOSITE_FUNCTIONS: [(&str, u32); FUNCTIONS + 1] = [
+    ("-", 0),
+    ("record_in", 2290),
+    ("record_out", 2291),
+    ("record_recv", 2402),
+    ("record_send", 2403),
     ("-", 0),
     ("-", 0),
     ("-", 0),

@@ -336,8 +336,9 @@ pub(super) fn result(system: &System, definition: &RoutineDefinition) -> Option<
             format!("TABLE({})", columns.iter().map(column).collect::<Vec<String>>().join(", "))
         }
         Returns::SetOfRow(_) => {
-            let table = definition.traits.row_of;
-            let name = table.map(|table| system.shown_object(SystemType::RegClass, table.0));
+            let (row_of, row_type) = (definition.traits.row_of, definition.traits.row_type);
+            let table = row_of.map(|table| system.shown_object(SystemType::RegClass, table.0));
+            let name = table.or_else(|| row_type.map(|row_type| system.shown_type(row_type).into()));
             format!("SETOF {}", name.as_deref().unwrap_or("record"))
         }
         Returns::Record => single(),

@@ -164,7 +164,10 @@ fn on_columns(system: &System, shown: Shown) -> Vec<Entry> {
                 columns.map(|column| column.name.as_str()).collect()
             }
             ClassKind::System(relation) => relation.columns.iter().map(|(name, _)| name.as_str()).collect(),
-            ClassKind::Index(..) | ClassKind::Sequence | ClassKind::Materialized(_) => continue,
+            ClassKind::Index(..)
+            | ClassKind::Sequence
+            | ClassKind::Composite(..)
+            | ClassKind::Materialized(_) => continue,
         };
         let place = (system.schema_name(class.schema), class.name.as_str());
         let of_columns: Vec<&str> = visibility::of_columns().each().map(|(_, word, _)| word).collect();

@@ -138,7 +138,7 @@ fn measures(sql_type: SqlType, parent: Option<&TypeDefinition>) -> NamedRow {
 fn type_name(sql_type: SqlType) -> Value {
     text(match sql_type {
         SqlType::Array(_) => "ARRAY",
-        SqlType::Enum(_) | SqlType::Extension(_) => "USER-DEFINED",
+        SqlType::Enum(_) | SqlType::Extension(_) | SqlType::Composite(_) => "USER-DEFINED",
         _ => sql_type.base_name(),
     })
 }
@@ -264,7 +264,10 @@ fn columns(system: &System) -> Vec<Entry> {
                 }
             }
             ClassKind::System(relation) => rows.extend(system_columns(system, class, relation)),
-            ClassKind::Index(..) | ClassKind::Sequence | ClassKind::Materialized(_) => {}
+            ClassKind::Index(..)
+            | ClassKind::Sequence
+            | ClassKind::Composite(..)
+            | ClassKind::Materialized(_) => {}
         }
     }
     rows

@@ -9,7 +9,8 @@
 //! | schemas of temporary relations | their numbers below 2^30 |
 //! | sequences | their ids above 2^30 |
 //! | routines | their ids above 3 * 2^29 |
-//! | indexes, constraints, defaults | from 2^31, by table and name |
+//! | indexes, constraints, defaults, relations of composite types | from 2^31, by table or type, and name |
+//! | types of the rows of relations, and of arrays of them | the ids of the relations above 2^30 and 2^31 |
 //!
 //! The last are hashes. Two objects can have the same number, which the large range makes unlikely.
 
@@ -65,6 +66,8 @@ pub(super) enum Part {
     Trigger = 5,
     /// Of no table.
     Extension = 6,
+    /// Of a composite type: its relation.
+    Attributes = 7,
 }
 
 /// The number of the schema of temporary relations with this name.
@@ -84,6 +87,11 @@ pub(super) fn sequence_of(oid: u32) -> u32 {
 
 pub(super) fn of_routine(id: RoutineId) -> u32 {
     ROUTINES + id.0
+}
+
+/// The number of the relation of a composite type.
+pub(super) fn of_composite(id: u32) -> u32 {
+    of_part(id, Part::Attributes, "")
 }
 
 /// The number of a named part of a table.

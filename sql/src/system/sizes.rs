@@ -140,7 +140,7 @@ impl System {
                 let (_, indexes) = self.facts.tables[*at].estimated_bytes();
                 position.and_then(|position| indexes.get(position).copied()).unwrap_or(0)
             }
-            ClassKind::View(_) | ClassKind::Sequence | ClassKind::System(_) => 0,
+            ClassKind::View(_) | ClassKind::Sequence | ClassKind::Composite(..) | ClassKind::System(_) => 0,
         };
         int8(bytes)
     }

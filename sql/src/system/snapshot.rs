@@ -115,7 +115,7 @@ impl System {
         let definitions: Vec<Arc<TableDefinition>> =
             facts.tables.iter().map(|table| table.definition()).collect();
         let schemas = all_schemas(&facts.path, &facts.schemas);
-        let classes = class::all(&facts.tables, &facts.sequences, &definitions, &schemas);
+        let classes = class::all(&facts.tables, &facts.sequences, &definitions, &facts.types, &schemas);
         let by_oid = classes.iter().enumerate().map(|(at, class)| (class.oid, at)).collect();
         System { facts, definitions, classes, schemas, by_oid }
     }

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hyades_engine::storage::stored_type::StoredType;
-use hyades_types::definition::{TableName, TypeDefinition};
+use hyades_types::definition::{TableId, TableName, TypeDefinition};
 use hyades_types::enumeration::EnumLabels;
 use hyades_types::error::Result;
 use hyades_types::sequence::written_name;
 use hyades_types::system_type::SystemType;
-use hyades_types::value::{SqlType, Value};
+use hyades_types::value::composite::CompositeType;
+use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::data_types::{self, DataType, by_oid, of, written};
 use super::names::quoted;
@@ -20,8 +21,16 @@ use super::snapshot::System;
 impl System {
     /// The type with this number.
     pub(super) fn sql_type(&self, oid: u32, modifier: i32) -> Option<SqlType> {
+        let created = self.facts.types.iter();
+        let of_rows = || {
+            let relation = CompositeType::relation_with(oid)?;
+            let own = SqlType::Composite(self.definition(relation)?.row_type(TableId(relation)));
+            let array = ArrayElement::of(own).map(SqlType::Array);
+            [Some(own), array].into_iter().flatten().find(|one| one.oid() == oid)
+        };
         let built_in = SqlType::from_oid(oid, modifier).filter(|found| found.created_id().is_none());
-        built_in.or_else(|| self.facts.types.iter().find_map(|stored| stored.type_with(oid)))
+        let mut created = created.filter_map(|stored| stored.type_with(oid));
+        built_in.or_else(|| created.next()).or_else(of_rows)
     }
 
     /// The catalog's description of the type with this number, if it is shown.
@@ -37,9 +46,12 @@ impl System {
 
     /// The name in `format_type`, with the schema if the name alone means something else.
     pub(super) fn shown_type(&self, sql_type: SqlType) -> String {
-        let definition = sql_type.created_id().and_then(|id| self.created_type(id));
-        let Some(definition) = definition else { return sql_type.base_name().to_owned() };
-        let name = self.shown_own(&definition.schema, &definition.name);
+        let Some(id) = sql_type.created_id() else { return sql_type.base_name().to_owned() };
+        let stored = || self.created_type(id).map(|own| (own.schema.as_str(), own.name.as_str()));
+        let Some((schema, name)) = sql_type.definition_name().or_else(stored) else {
+            return sql_type.base_name().to_owned();
+        };
+        let name = self.shown_own(schema, name);
         match sql_type {
             SqlType::Array(_) => format!("{name}[]"),
             _ => name,
@@ -53,7 +65,7 @@ impl System {
     }
 
     fn shown_own(&self, schema: &str, name: &str) -> String {
-        let meant = self.facts.path.find(None, name, |name| self.type_named(name).is_some());
+        let meant = self.facts.path.find(None, name, |name| self.names_type(name));
         match meant.schema == schema {
             true => quoted(name),
             false => format!("{}.{}", quoted(schema), quoted(name)),
@@ -64,6 +76,21 @@ impl System {
     pub(super) fn is_visible_type(&self, name: &TableName) -> bool {
         let named = self.type_named(name);
         named.is_some_and(|definition| self.is_found(&definition.schema, &definition.name))
+    }
+
+    /// Whether a type has this name, that of a relation's rows included.
+    fn names_type(&self, name: &TableName) -> bool {
+        self.type_named(name).is_some() || self.definitions.iter().any(|definition| definition.name == *name)
+    }
+
+    /// Number of the type with this name, and that of its arrays.
+    fn numbers_of(&self, name: &TableName) -> Option<(u32, u32)> {
+        if let Some(definition) = self.type_named(name) {
+            return Some((definition.id, definition.array_id));
+        }
+        let at = self.definitions.iter().position(|definition| definition.name == *name)?;
+        let relation = self.facts.tables[at].id().0;
+        Some((CompositeType::number_of_rows(relation), CompositeType::number_of_arrays(relation)))
     }
 
     pub(super) fn type_named(&self, name: &TableName) -> Option<&TypeDefinition> {
@@ -88,15 +115,15 @@ impl System {
             return Ok(found.map(|found| if is_array { found.array } else { found.oid }));
         }
         let find = |name: &str| {
-            let full = self.facts.path.find(schema.as_deref(), name, |name| self.type_named(name).is_some());
-            self.type_named(&full)
+            let full = self.facts.path.find(schema.as_deref(), name, |name| self.names_type(name));
+            self.numbers_of(&full)
         };
         Ok(match find(&name) {
-            Some(definition) if is_array => Some(definition.array_id),
-            Some(definition) => Some(definition.id),
+            Some((_, array)) if is_array => Some(array),
+            Some((own, _)) => Some(own),
             None => {
                 let element = name.strip_prefix('_').and_then(find);
-                element.map(|definition| definition.array_id)
+                element.map(|(_, array)| array)
             }
         })
     }
@@ -131,13 +158,24 @@ impl System {
 
     /// The types that users have created, and those of their arrays.
     fn own_types(&self) -> impl Iterator<Item = DataType> {
-        let described = |stored: &Arc<StoredType>| match stored.sql_type() {
-            Some(SqlType::Enum(enum_type)) => Some(DataType::of_enum(enum_type)),
+        let described = |stored: &Arc<StoredType>| match stored.sql_type {
             Some(SqlType::Extension(own)) => Some(DataType::of_extension(own, &stored.definition.schema)),
-            _ => self.described_domain(&stored.definition),
+            Some(sql_type) => of(sql_type).map(Cow::into_owned),
+            None => self.described_domain(&stored.definition),
         };
         let both = move |stored| [described(stored), of_array(&stored.definition)];
-        self.facts.types.iter().flat_map(both).flatten()
+        self.facts.types.iter().flat_map(both).flatten().chain(self.types_of_rows())
+    }
+
+    /// The types of the rows of relations, and those of their arrays.
+    fn types_of_rows(&self) -> impl Iterator<Item = DataType> {
+        self.facts.tables.iter().zip(&self.definitions).flat_map(|(table, definition)| {
+            let TableName { schema, name } = &definition.name;
+            let numbers =
+                (CompositeType::number_of_rows(table.id().0), CompositeType::number_of_arrays(table.id().0));
+            let of_rows = DataType::of_composite(numbers, schema, name);
+            std::iter::once(of_rows).chain(DataType::of_array(numbers, schema, name, 0))
+        })
     }
 
     /// If no modifier is given at all, a type is shown by its name alone.
@@ -177,7 +215,10 @@ impl System {
     pub(super) fn type_is_found(&self, oid: u32) -> Option<bool> {
         match self.created_type(oid) {
             Some(own) => Some(self.is_found(&own.schema, &own.name)),
-            None => self.sql_type(oid, -1).map(|_| true),
+            None => {
+                let sql_type = self.sql_type(oid, -1)?;
+                Some(sql_type.definition_name().is_none_or(|(schema, name)| self.is_found(schema, name)))
+            }
         }
     }
 

@@ -44,7 +44,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("create text search dictionary d (template = simple)", "text"),
     ("create conversion c for 'LATIN1' to 'UTF8' from f", "conversion"),
     ("create transform for int language sql (from sql with function f)", "transform"),
-    ("create type c as (a int, b int)", "("),
     ("create type r as range (subtype = int)", "range"),
     ("create type b (input = f, output = f)", "("),
     ("alter system set work_mem = 1", "system"),

@@ -13,6 +13,8 @@ use hyades_types::definition::{SchemaId, TableId, TableName};
 use hyades_types::error::{Error, Result};
 use hyades_types::search_path::is_system;
 use hyades_types::sequence::Sequence;
+use hyades_types::value::composite::CompositeType;
+use hyades_types::value::{ArrayElement, SqlType};
 use parking_lot::Mutex;
 
 use super::Viewpoint;
@@ -149,6 +151,25 @@ impl Viewpoint {
 
     pub(crate) fn schemas(&self) -> Arc<Schemas> {
         self.worker.catalog_view().schemas()
+    }
+
+    /// The type with this `pg_type.oid`, if it is not built in.
+    pub(crate) fn type_of_number(&self, oid: u32) -> Option<SqlType> {
+        let view = self.worker.catalog_view();
+        let own = || self.worker.types().into_iter().find(|stored| stored.definition.array_id == oid);
+        if let Some(stored) = view.type_by_id(oid) {
+            return stored.sql_type;
+        }
+        if let Some(stored) = own() {
+            return Some(SqlType::Array(ArrayElement::of(stored.sql_type?)?));
+        }
+        let relation = CompositeType::relation_with(oid).map(TableId)?;
+        let table = self.table_by_id(relation)?;
+        let row_type = SqlType::Composite(table.definition().row_type(relation));
+        match row_type.oid() == oid {
+            true => Some(row_type),
+            false => ArrayElement::of(row_type).map(SqlType::Array),
+        }
     }
 
     /// Whether the session sees a schema of this name.

@@ -76,7 +76,7 @@ pub(super) fn column_of(sql_type: SqlType) -> Option<usize> {
         SqlType::MacAddr8 => "vw",
         SqlType::Extension(ExtensionType::Citext) => "vc",
         SqlType::Extension(ExtensionType::Hstore) => "vh",
-        SqlType::Array(_) | SqlType::System(_) | SqlType::Enum(_) => return None,
+        SqlType::Array(_) | SqlType::System(_) | SqlType::Enum(_) | SqlType::Composite(_) => return None,
     };
     COLUMNS.iter().position(|(column, _, _)| *column == name)
 }

@@ -1,10 +1,8 @@
 -- Types that Hyades does not have, and changes of types that it refuses.
-CREATE TYPE comp AS (a int, b text);
 CREATE TYPE r AS RANGE (subtype = int4);
 CREATE TYPE shell;
 CREATE TYPE mood AS ENUM ('sad', 'sad');
 CREATE TYPE mood AS ENUM ('sad', 'ok');
-ALTER TYPE mood ADD ATTRIBUTE a int;
 CREATE TABLE t (m mood DEFAULT 'sad', n int CHECK (n > 0));
 ALTER TYPE mood OWNER TO nobody;
 -- The last column of a table, and a table that a view uses

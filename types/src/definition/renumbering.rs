@@ -9,6 +9,7 @@ use super::{
     SequenceDefinition, SequenceId, TableDefinition, TableId, TypeDefinition, TypeKind, ViewDefinition,
 };
 use crate::enumeration::{EnumDefinition, EnumType};
+use crate::value::composite::CompositeType;
 use crate::value::{ArrayElement, SqlType};
 
 /// Draws a new number for each old one, the same wherever it comes up.
@@ -137,9 +138,15 @@ impl<D: FnMut() -> u32> Renumbering<D> {
     fn type_definition(&mut self, mut definition: TypeDefinition) -> TypeDefinition {
         definition.id = self.number(definition.id);
         definition.array_id = self.number(definition.array_id);
-        if let TypeKind::Domain { domain } = &mut definition.kind {
-            domain.base = self.sql_type(domain.base);
-            domain.parent = domain.parent.map(|parent| self.number(parent));
+        match &mut definition.kind {
+            TypeKind::Enum { .. } | TypeKind::Extension { .. } => {}
+            TypeKind::Domain { domain } => {
+                domain.base = self.sql_type(domain.base);
+                domain.parent = domain.parent.map(|parent| self.number(parent));
+            }
+            TypeKind::Composite { fields, .. } => {
+                fields.iter_mut().for_each(|field| field.sql_type = self.sql_type(field.sql_type));
+            }
         }
         definition
     }
@@ -150,8 +157,29 @@ impl<D: FnMut() -> u32> Renumbering<D> {
             SqlType::Array(ArrayElement::Enum(own)) => {
                 SqlType::Array(ArrayElement::Enum(self.enum_type(own)))
             }
+            SqlType::Composite(own) => SqlType::Composite(self.composite_type(own)),
+            SqlType::Array(ArrayElement::Composite(own)) => {
+                SqlType::Array(ArrayElement::Composite(self.composite_type(own)))
+            }
             other => other,
         }
+    }
+
+    fn composite_type(&mut self, own: CompositeType) -> CompositeType {
+        let mut definition = own.definition().clone();
+        match own.relation() {
+            Some(relation) => {
+                let relation = self.number(relation);
+                definition.id = CompositeType::number_of_rows(relation);
+                definition.array_id = CompositeType::number_of_arrays(relation);
+            }
+            None => {
+                definition.id = self.number(definition.id);
+                definition.array_id = self.number(definition.array_id);
+            }
+        }
+        definition.fields.iter_mut().for_each(|field| field.sql_type = self.sql_type(field.sql_type));
+        CompositeType::new(definition)
     }
 
     fn enum_type(&mut self, own: EnumType) -> EnumType {

@@ -123,6 +123,9 @@ pub struct RoutineTraits {
     /// The table whose rows it returns, if it was declared that way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_of: Option<TableId>,
+    /// The type of the rows that it returns, if that is a composite type that a user has created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row_type: Option<SqlType>,
     /// It was created with SET search_path.
     #[serde(default)]
     pub sets_path: bool,
@@ -208,25 +211,31 @@ impl RoutineDefinition {
 
     /// Whether one of its parameters or its result is of the type with this number.
     pub fn uses_type(&self, id: u32) -> bool {
-        self.types().any(|own| own.is_of_type(id))
+        self.types().any(|own| own.contains_type(id))
     }
 
     /// The same definition with the current version of the type.
     #[must_use]
     pub fn with_type(&self, changed: &TypeDefinition) -> RoutineDefinition {
         let mut definition = self.clone();
-        let Some(enum_type) = changed.enum_type() else { return definition };
+        let Some(changed) = changed.sql_type() else { return definition };
         for sql_type in definition.all_types_mut() {
-            *sql_type = sql_type.with_enum_type(enum_type);
+            *sql_type = sql_type.with_type(changed);
+        }
+        if let (Some(SqlType::Composite(row_type)), Returns::SetOfRow(columns)) =
+            (definition.traits.row_type, &mut definition.returns)
+        {
+            *columns = row_type.columns();
         }
         definition
     }
 
     /// Every type that it names.
-    pub(super) fn all_types_mut(&mut self) -> Vec<&mut SqlType> {
+    pub fn all_types_mut(&mut self) -> Vec<&mut SqlType> {
         let returned = self.returns.types_mut();
         let parameters = self.parameters.iter_mut().map(|parameter| &mut parameter.sql_type);
-        let mut all: Vec<&mut SqlType> = parameters.chain(returned).collect();
+        let mut all: Vec<&mut SqlType> =
+            parameters.chain(returned).chain(&mut self.traits.row_type).collect();
         if let Some(aggregate) = &mut self.aggregate {
             all.extend(aggregate.types_mut());
         }
@@ -241,10 +250,12 @@ impl RoutineDefinition {
         parameters.chain(returned).chain(state).collect()
     }
 
-    /// The types in its signature, and that of an aggregate's state.
+    /// The types in its signature, and that of an aggregate's state. The columns of rows whose type has a
+    /// are not there.
     pub fn types(&self) -> impl Iterator<Item = SqlType> {
         let columns: &[(String, SqlType)] = match &self.returns {
-            Returns::Table(columns) | Returns::SetOfRow(columns) => columns,
+            Returns::Table(columns) => columns,
+            Returns::SetOfRow(columns) if !self.returns_named_row() => columns,
             _ => &[],
         };
         let value = match self.returns {
@@ -253,7 +264,12 @@ impl RoutineDefinition {
         };
         let parameters = self.parameters.iter().map(|parameter| parameter.sql_type);
         let parameters = parameters.chain(self.aggregate.iter().map(|aggregate| aggregate.steps.state));
-        parameters.chain(columns.iter().map(|(_, sql_type)| *sql_type)).chain(value)
+        let columns = columns.iter().map(|(_, sql_type)| *sql_type);
+        parameters.chain(columns).chain(value).chain(self.traits.row_type)
+    }
+
+    fn returns_named_row(&self) -> bool {
+        self.traits.row_of.is_some() || self.traits.row_type.is_some()
     }
 
     /// Where names in the body are looked up, for a caller with these temporary relations.

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::definition::{CheckConstraint, TableName};
 use crate::enumeration::{EnumDefinition, EnumLabels, EnumType, shown_type};
 use crate::extension::ExtensionType;
+use crate::value::CreatedType;
 use crate::value::SqlType;
+use crate::value::composite::{CompositeDefinition, CompositeField, CompositeType};
 
 /// What CREATE TYPE defines.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -42,6 +44,11 @@ pub enum TypeKind {
     /// Of an extension, of which the type has the name and the numbers.
     Extension {
         extension: ExtensionType,
+    },
+    /// `next_number`: that of the next field that is added.
+    Composite {
+        fields: Vec<CompositeField>,
+        next_number: u16,
     },
 }
 
@@ -81,6 +88,14 @@ impl TypeDefinition {
         TypeDefinition { id, array_id, schema, name, kind, version: rand::random(), previous: 0 }
     }
 
+    /// The type of a relation's rows in the form of a type that was created.
+    pub fn of_rows(row_type: CompositeType) -> TypeDefinition {
+        let CompositeDefinition { id, array_id, schema, name, fields, version } =
+            row_type.definition().clone();
+        let kind = TypeKind::Composite { fields, next_number: 0 };
+        TypeDefinition { id, array_id, schema, name, kind, version, previous: 0 }
+    }
+
     /// Begins a new definition that is derived from this one.
     pub fn begin_change(&mut self) {
         self.previous = std::mem::replace(&mut self.version, rand::random());
@@ -99,7 +114,7 @@ impl TypeDefinition {
     pub fn labels(&self) -> Option<&EnumLabels> {
         match &self.kind {
             TypeKind::Enum { labels } => Some(labels),
-            TypeKind::Domain { .. } | TypeKind::Extension { .. } => None,
+            _ => None,
         }
     }
 
@@ -110,10 +125,34 @@ impl TypeDefinition {
         Some(EnumType::new(EnumDefinition { id, array_id, schema, name, labels, version, previous }))
     }
 
+    /// The fields of a composite type.
+    pub fn fields(&self) -> Option<&[CompositeField]> {
+        match &self.kind {
+            TypeKind::Composite { fields, .. } => Some(fields),
+            _ => None,
+        }
+    }
+
+    pub fn composite_type(&self) -> Option<CompositeType> {
+        let TypeDefinition { id, array_id, version, .. } = *self;
+        let (schema, name, fields) = (self.schema.clone(), self.name.clone(), self.fields()?.to_vec());
+        Some(CompositeType::new(CompositeDefinition { id, array_id, schema, name, fields, version }))
+    }
+
+    /// The type of its values; `None` for a domain, whose values are of another type.
+    pub fn sql_type(&self) -> Option<SqlType> {
+        match self.kind {
+            TypeKind::Enum { .. } => self.enum_type().map(SqlType::Enum),
+            TypeKind::Composite { .. } => self.composite_type().map(SqlType::Composite),
+            TypeKind::Extension { extension } => Some(SqlType::Extension(extension)),
+            TypeKind::Domain { .. } => None,
+        }
+    }
+
     pub fn domain(&self) -> Option<&DomainDefinition> {
         match &self.kind {
             TypeKind::Domain { domain } => Some(domain),
-            TypeKind::Enum { .. } | TypeKind::Extension { .. } => None,
+            _ => None,
         }
     }
 
@@ -121,7 +160,7 @@ impl TypeDefinition {
     pub fn extension_type(&self) -> Option<ExtensionType> {
         match self.kind {
             TypeKind::Extension { extension } => Some(extension),
-            TypeKind::Enum { .. } | TypeKind::Domain { .. } => None,
+            _ => None,
         }
     }
 
@@ -140,15 +179,35 @@ impl TypeDefinition {
 
     /// Whether it is made of the type with this number.
     pub fn uses_type(&self, id: u32) -> bool {
-        self.domain().is_some_and(|domain| domain.parent == Some(id) || domain.base.is_of_type(id))
+        match &self.kind {
+            TypeKind::Enum { .. } | TypeKind::Extension { .. } => false,
+            TypeKind::Domain { domain } => domain.parent == Some(id) || domain.base.contains_type(id),
+            TypeKind::Composite { fields, .. } => fields.iter().any(|field| field.sql_type.contains_type(id)),
+        }
+    }
+
+    /// The types that were created in the database and that it is made of.
+    pub fn created_types(&self) -> Vec<CreatedType> {
+        match &self.kind {
+            TypeKind::Enum { .. } | TypeKind::Extension { .. } => Vec::new(),
+            TypeKind::Domain { domain } => domain.base.created_types(),
+            TypeKind::Composite { fields, .. } => {
+                fields.iter().flat_map(|field| field.sql_type.created_types()).collect()
+            }
+        }
     }
 
     /// The same definition with the current version of a type that it is made of.
     #[must_use]
     pub fn with_type(&self, changed: &TypeDefinition) -> TypeDefinition {
         let mut definition = self.clone();
-        if let (TypeKind::Domain { domain }, Some(enum_type)) = (&mut definition.kind, changed.enum_type()) {
-            domain.base = domain.base.with_enum_type(enum_type);
+        let Some(changed) = changed.sql_type() else { return definition };
+        match &mut definition.kind {
+            TypeKind::Enum { .. } | TypeKind::Extension { .. } => {}
+            TypeKind::Domain { domain } => domain.base = domain.base.with_type(changed),
+            TypeKind::Composite { fields, .. } => {
+                fields.iter_mut().for_each(|field| field.sql_type = field.sql_type.with_type(changed));
+            }
         }
         definition
     }

@@ -21,8 +21,8 @@ use super::{
     LooksAt, Signature, argument_list, array, array_search, array_subscript, binary_form, bytes, concat,
     crypto, date_reading, degrees, format, general, hash, hstore, identifier, interval, json_access,
     json_assigned, json_build, json_change, json_record, make_time, math, network, overlay, pattern_matching,
-    quantified_match, regular_expression, row_text, sequence, session, sleep, string, system, template, time,
-    whole_number,
+    quantified_match, regular_expression, row_text, row_value, sequence, session, sleep, string, system,
+    template, time, whole_number,
 };
 
 extension_functions! {
@@ -660,16 +660,21 @@ extension_functions! {
     /// `"key" : value`, a member for the aggregates that build objects. Only the compiler calls this and
     /// those below.
     JsonMember: sees_null, IDENTITY, json_build {}
+    PopulatedRow: sees_null, IDENTITY, json_record {}
+    PopulatedRows: sees_null, IDENTITY, json_record {}
+    RowToJson: strict, IDENTITY, json_build {}
     /// For an array of the rows' values, and whether each but the first begins a new line.
     JsonOfRows: strict, IDENTITY, json_build {}
     JsonbOfRows: strict, IDENTITY, json_build {}
-    /// An array or a row, as such an item.
     JsonOfStructure: strict, IDENTITY, json_build {}
-    /// Names and values of columns in turn.
     JsonRow: sees_null, IDENTITY, json_build {}
-    /// The text form of a row: its fields in parentheses.
+    // Rows: see the modules.
+    Row: sees_null, NOTHING, row_value {}
+    RowField: strict, NOTHING, row_value {}
+    RowWith: sees_null, NOTHING, row_value {}
+    RowIsNull: sees_null, NOTHING, row_value {}
+    RowIsNotNull: sees_null, NOTHING, row_value {}
     RowText: sees_null, IDENTITY, row_text {}
-    /// A field of such a text, by its number from 0 on.
     RecordField: strict, NOTHING, row_text {}
     JsonOfMembers: strict, NOTHING, json_build {}
     JsonbOfMembers: strict, NOTHING, json_build {}

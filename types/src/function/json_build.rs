@@ -1,7 +1,9 @@
 //! Functions that build json and jsonb from other values.
 //!
 //! A json is a text with PostgreSQL's blanks: `{"a" : 1}` from arguments, `[1,2]` from an array, `[1, 2]`
-//! from arguments and rows. A jsonb is the same text, parsed.
+//! from arguments and rows. A jsonb is the same text, parsed. `JsonRow` is given names and values of columns
+//! in turn, `RowToJson` a row, and whether each member but the first begins a new line, `JsonOfStructure` an
+//! array or a row that is an item.
 //!
 //! Reference: `json.c` of PostgreSQL 15 (`datum_to_json`, `json_categorize_type`).
 
@@ -14,6 +16,7 @@ use crate::extension_cast;
 use crate::json::{Jsonb, write_escaped};
 use crate::memory;
 use crate::text::{self, DateForm};
+use crate::value::composite::RowValue;
 use crate::value::{ArrayValue, Value};
 
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
@@ -47,6 +50,10 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
         (Function::ArrayToJson, [Value::Array(array), rest @ ..]) => {
             let has_lines = rest.first() == Some(&Value::Boolean(true));
             write_array(array, if has_lines { b",\n " } else { b"," }, environment, &mut out)?;
+        }
+        (Function::RowToJson, [Value::Row(row), rest @ ..]) => {
+            let has_lines = rest.first() == Some(&Value::Boolean(true));
+            write_row(row, if has_lines { b",\n " } else { b"," }, environment, &mut out)?;
         }
         (Function::JsonMember, [key, value]) => {
             if key.is_null() {
@@ -133,6 +140,7 @@ fn write_value(value: &Value, environment: &Environment, out: &mut Bytes) -> Res
         Value::Json(text) => out.put(text.as_bytes())?,
         Value::Jsonb(_) => out.put(text::shown(value, environment.text_form())?.as_bytes())?,
         Value::Array(array) => return write_array(array, b",", environment, out),
+        Value::Row(row) => return write_row(row, b",", environment, out),
         Value::Boolean(_) => out.put(scalar_text(value, environment)?.as_bytes())?,
         Value::SmallInt(_)
         | Value::Integer(_)
@@ -157,8 +165,23 @@ fn write_value(value: &Value, environment: &Environment, out: &mut Bytes) -> Res
     Ok(())
 }
 
+/// An object with a member for each field.
+fn write_row(row: &RowValue, separator: &[u8], environment: &Environment, out: &mut Bytes) -> Result<()> {
+    out.push(b'{')?;
+    for (number, (field, value)) in row.row_type.fields().iter().zip(&row.fields).enumerate() {
+        if number > 0 {
+            out.put(separator)?;
+        }
+        write_escaped(field.name.as_bytes(), out)?;
+        out.push(b':')?;
+        write_value(value, environment, out)?;
+    }
+    out.push(b'}')?;
+    Ok(())
+}
+
 fn write_key(key: &Value, environment: &Environment, out: &mut Bytes) -> Result<()> {
-    if matches!(key, Value::Array(_) | Value::Json(_) | Value::Jsonb(_)) {
+    if matches!(key, Value::Array(_) | Value::Row(_) | Value::Json(_) | Value::Jsonb(_)) {
         let message = "key value must be scalar, not array, composite, or json";
         return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
     }

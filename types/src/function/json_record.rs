@@ -1,4 +1,5 @@
-//! JSON as rows whose columns have types: `json_to_record`, `json_to_recordset` and their like of jsonb.
+//! JSON as rows whose columns have types: `json_to_record`, `json_to_recordset`, `json_populate_record`,
+//! `json_populate_recordset` and their like of jsonb.
 //!
 //! [`Function::JsonRecords`] lists the objects that become rows. [`Function::JsonRecordMember`] takes a
 //! member out of one as the text that the type of its column reads: the JSON itself for json and jsonb,
@@ -9,13 +10,16 @@
 use super::json_access::{Kind, Part};
 use super::{Function, mismatch};
 use crate::array::too_many_dimensions;
+use crate::cast::cast;
+use crate::collect::values::copy;
 use crate::collect::{List, Text};
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::json::Tape;
 use crate::text;
 use crate::value::array_value::MOST_DIMENSIONS;
-use crate::value::{ArrayElement, Value};
+use crate::value::composite::CompositeType;
+use crate::value::{ArrayElement, SqlType, Value};
 
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
     match (function, arguments) {
@@ -36,7 +40,80 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
                 Some(member) => Ok(text_of(member, key, form, environment)?.map_or(Value::Null, Value::Text)),
             })
         }
+        (Function::PopulatedRow, [Value::Row(of_type), base, whole]) => match whole {
+            Value::Null => copy(base),
+            whole => with_part(function, whole, |part| match part.kind() {
+                Kind::Object => populated(of_type.row_type, base, part, environment),
+                Kind::Array => Err(wrong("cannot call populate_composite on an array".to_owned())),
+                _ => Err(wrong("cannot call populate_composite on a scalar".to_owned())),
+            }),
+        },
+        (Function::PopulatedRows, [Value::Text(name), Value::Row(of_type), base, whole]) => {
+            let row_type = of_type.row_type;
+            let mut rows = List::default();
+            if !whole.is_null() {
+                let records = with_part(function, whole, |part| records(name, part, true))?;
+                for record in records {
+                    let row = |part: Part<'_>| populated(row_type, base, part, environment);
+                    rows.push(with_part(function, &record, row)?)?;
+                }
+            }
+            Ok(Value::array(ArrayElement::Composite(row_type), rows.into_vec()))
+        }
         _ => Err(mismatch(function, arguments)),
+    }
+}
+
+/// A row with the members of an object. What the object lacks is as in `base`.
+fn populated(
+    row_type: CompositeType,
+    base: &Value,
+    object: Part<'_>,
+    environment: &Environment,
+) -> Result<Value> {
+    let mut fields = List::default();
+    for field in row_type.fields() {
+        let known = match base {
+            Value::Row(base) => base.field(field.number).unwrap_or(&Value::Null),
+            _ => &Value::Null,
+        };
+        match object.field(&field.name)? {
+            None => fields.push_copy(known)?,
+            Some(member) => {
+                fields.push(value_of(member, &field.name, field.sql_type, known, environment)?)?
+            }
+        }
+    }
+    Ok(Value::row(row_type, fields.into_vec()))
+}
+
+/// A member as a value of this type.
+fn value_of(
+    member: Part<'_>,
+    key: &str,
+    sql_type: SqlType,
+    known: &Value,
+    environment: &Environment,
+) -> Result<Value> {
+    let form = match sql_type {
+        SqlType::Composite(row_type) if member.kind() == Kind::Object => {
+            return populated(row_type, known, member, environment);
+        }
+        SqlType::Array(element @ ArrayElement::Composite(_)) if member.kind() == Kind::Array => {
+            let mut values = List::default();
+            for item in member.items()? {
+                values.push(value_of(item, key, element.sql_type(), &Value::Null, environment)?)?;
+            }
+            return Ok(Value::array(element, values.into_vec()));
+        }
+        SqlType::Json | SqlType::Jsonb => "json",
+        SqlType::Array(ArrayElement::Json | ArrayElement::Jsonb) => "array of json",
+        SqlType::Array(_) => "array",
+        _ => "text",
+    };
+    match text_of(member, key, form, environment)? {
+        None => Ok(Value::Null),
+        Some(text) => cast(Value::Text(text), sql_type, false, environment.reading()),
     }
 }
 

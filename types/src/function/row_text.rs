@@ -1,4 +1,5 @@
-//! The text form of rows.
+//! The text form of rows: of these fields (`RowText`), and the field of such a text with a number from 0 on
+//! (`RecordField`).
 //!
 //! Reference: PostgreSQL's record_out and record_in.
 
@@ -16,7 +17,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             let Some(row) = row.as_str() else { return Ok(Value::Null) };
             field(row, usize::try_from(*number).unwrap_or(usize::MAX))
         }
-        (_, fields) => row_of(fields, environment),
+        (_, fields) => text::shown_row(fields, environment.text_form()).map(Value::Text),
     }
 }
 
@@ -49,49 +50,4 @@ fn field(row: &str, wanted: usize) -> Result<Value> {
         }
     }
     Ok(found.map_or(Value::Null, |text| Value::Text(text.finish())))
-}
-
-/// The fields in parentheses. NULL is nothing at all, so an empty text is in quotes.
-fn row_of(fields: &[Value], environment: &Environment) -> Result<Value> {
-    let mut row = Text::default();
-    row.push_str("(")?;
-    for (number, field) in fields.iter().enumerate() {
-        if number > 0 {
-            row.push_str(",")?;
-        }
-        match field {
-            Value::Null => {}
-            Value::Text(text) => push_field(&mut row, text)?,
-            other => push_field(&mut row, &text::shown(other, environment.text_form())?)?,
-        }
-    }
-    row.push_str(")")?;
-    Ok(Value::Text(row.finish()))
-}
-
-fn push_field(row: &mut Text, field: &str) -> Result<()> {
-    let is_special = |character: char| {
-        matches!(character, '"' | '\\' | '(' | ')' | ',')
-            || character.is_ascii_whitespace()
-            || character == '\u{b}'
-    };
-    if !field.is_empty() && !field.contains(is_special) {
-        return row.push_str(field);
-    }
-    let doubled = field.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
-    row.reserve(field.len() + doubled + 2)?;
-    row.push_str("\"")?;
-    let mut rest = field;
-    while let Some(at) = rest.find(['"', '\\']) {
-        let (before, special) = rest.split_at(at);
-        row.push_str(before)?;
-        // Each is doubled, and so is a run of them if it is there twice. Rows in rows have long ones.
-        let first = &special[..1];
-        let (run, after) = special.split_at(special.len() - special.trim_start_matches(first).len());
-        row.push_str(run)?;
-        row.push_str(run)?;
-        rest = after;
-    }
-    row.push_str(rest)?;
-    row.push_str("\"")
 }

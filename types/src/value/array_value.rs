@@ -14,6 +14,7 @@ use crate::enumeration::EnumType;
 use crate::extension::ExtensionType;
 use crate::interval::IntervalModifier;
 use crate::system_type::{self, SystemType};
+use crate::value::composite::CompositeType;
 use crate::value::{SqlType, Value};
 
 /// Most dimensions of an array.
@@ -52,6 +53,7 @@ pub enum ArrayElement {
     MacAddr,
     MacAddr8,
     Extension(ExtensionType),
+    Composite(CompositeType),
     /// Used for columns and variables. The arrays themselves know the type without its modifiers.
     Fitted(FittedElement),
 }
@@ -169,6 +171,7 @@ impl ArrayValue {
             | ArrayElement::Numeric
             | ArrayElement::Json
             | ArrayElement::Jsonb
+            | ArrayElement::Composite(_)
             | ArrayElement::System(_) => own + self.values.iter().map(Value::heap_bytes).sum::<usize>(),
             _ => own,
         }
@@ -216,6 +219,7 @@ impl ArrayElement {
             SqlType::MacAddr => ArrayElement::MacAddr,
             SqlType::MacAddr8 => ArrayElement::MacAddr8,
             SqlType::Extension(extension_type) => ArrayElement::Extension(extension_type),
+            SqlType::Composite(row_type) => ArrayElement::Composite(row_type),
             SqlType::Array(_) | SqlType::System(_) => return None,
         })
     }
@@ -265,6 +269,7 @@ impl ArrayElement {
             ArrayElement::MacAddr => SqlType::MacAddr,
             ArrayElement::MacAddr8 => SqlType::MacAddr8,
             ArrayElement::Extension(extension_type) => SqlType::Extension(extension_type),
+            ArrayElement::Composite(row_type) => SqlType::Composite(row_type),
             ArrayElement::Fitted(fitted) => match fitted {
                 FittedElement::Numeric(precision, scale) => SqlType::Numeric(Some((precision, scale))),
                 FittedElement::Varchar(length) => SqlType::Varchar(Some(length)),
@@ -320,6 +325,7 @@ impl ArrayElement {
             ArrayElement::Inet => ("inet[]", "_inet", 1041),
             ArrayElement::Cidr => ("cidr[]", "_cidr", 651),
             ArrayElement::MacAddr => ("macaddr[]", "_macaddr", 1040),
+            ArrayElement::Composite(row_type) => row_type.array_names(),
             ArrayElement::MacAddr8 => ("macaddr8[]", "_macaddr8", 775),
             ArrayElement::Extension(extension_type) => extension_type.array_names(),
             ArrayElement::Time => ("time without time zone[]", "_time", 1183),
@@ -339,7 +345,7 @@ impl ArrayElement {
     }
 }
 
-/// All except those of the catalog, those with modifiers, enums, and those of extensions.
+/// All except those of the catalog, those with modifiers, enums, rows, and those of extensions.
 pub const PLAIN: [ArrayElement; 23] = [
     ArrayElement::Boolean,
     ArrayElement::SmallInt,

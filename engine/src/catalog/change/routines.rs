@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use hyades_types::definition::{RoutineDefinition, RoutineId};
-use hyades_types::extension::ExtensionType;
 use hyades_types::value::SqlType;
 
 use super::{Applying, stale};
@@ -21,9 +20,7 @@ impl<T: ObjectAccess> Applying<'_, T> {
     ) -> Flow<()> {
         self.lock_schema_for(&definition.name.schema)?;
         self.lock(Object::RoutineName(&definition.name), ObjectMode::Change)?;
-        let enums = definition.types().filter_map(SqlType::enum_type);
-        let extensions = definition.types().filter_map(SqlType::extension_type).map(ExtensionType::oid);
-        self.lock_used_types(enums, extensions)?;
+        self.lock_used_types(definition.types().flat_map(SqlType::created_types), None)?;
         // It may have had another name.
         let replaced = replaces.and_then(|id| self.overlay.routine(id));
         if let Some(old) = replaced.as_ref().filter(|old| old.definition.name != definition.name) {

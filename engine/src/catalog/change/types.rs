@@ -8,9 +8,9 @@
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
-use hyades_types::definition::{TableDefinition, TableName, TypeDefinition};
-use hyades_types::enumeration::EnumType;
-use hyades_types::extension::ExtensionType;
+use hyades_types::definition::{ColumnDefinition, TableDefinition, TableName, TypeDefinition};
+use hyades_types::refusal::{Missing, refused};
+use hyades_types::value::CreatedType;
 
 use super::{Applying, stale};
 use crate::catalog::effect::Effect;
@@ -23,10 +23,8 @@ impl<T: ObjectAccess> Applying<'_, T> {
     pub(super) fn create_type(&mut self, definition: &TypeDefinition) -> Flow<()> {
         let stored = Arc::new(StoredType::new(definition.clone()));
         self.lock_new_type_name(&stored.name())?;
-        if let Some(domain) = definition.domain() {
-            let extension = domain.base.extension_type().map(ExtensionType::oid);
-            self.lock_used_types(domain.base.enum_type(), domain.parent.into_iter().chain(extension))?;
-        }
+        let parent = definition.domain().and_then(|domain| domain.parent);
+        self.lock_used_types(definition.created_types(), parent)?;
         self.note()?;
         self.push(Effect::Type(stored));
         Ok(())
@@ -113,30 +111,37 @@ impl<T: ObjectAccess> Applying<'_, T> {
     /// Locks the types of a new definition's columns, which are as they were when it was made, and stay until
     /// it is there.
     pub(super) fn lock_types(&mut self, definition: &TableDefinition) -> Flow<()> {
-        self.lock_used_types(definition.types(), definition.numbered_types())
+        let has_rows = |column: &ColumnDefinition| column.sql_type.has_rows_of_relation();
+        if let Some(column) = definition.columns.iter().find(|column| has_rows(column))
+            && definition.view.is_none()
+        {
+            let what = format!("column \"{}\" of the type of a table's rows is", column.name);
+            return Err(refused(Missing::RowsOfTables, &what).into());
+        }
+        self.lock_used_types(definition.types(), definition.domains())
     }
 
-    /// Only the number of a domain, or of a type of an extension, is kept, so it need not be as it was.
+    /// Only the number of a domain is kept, so it need not be as it was.
     pub(super) fn lock_used_types(
         &mut self,
-        enums: impl IntoIterator<Item = EnumType>,
-        numbered: impl IntoIterator<Item = u32>,
+        types: impl IntoIterator<Item = CreatedType>,
+        domains: impl IntoIterator<Item = u32>,
     ) -> Flow<()> {
-        for enum_type in enums {
-            self.lock_type(enum_type)?;
+        for used in types {
+            self.lock_type(used)?;
         }
-        for used in numbered {
+        for used in domains {
             self.lock(Object::Type(used), ObjectMode::Use)?;
             self.overlay.type_by_id(used).ok_or_else(stale)?;
         }
         Ok(())
     }
 
-    fn lock_type(&mut self, enum_type: EnumType) -> Flow<()> {
-        let used = enum_type.definition();
+    fn lock_type(&mut self, used: CreatedType) -> Flow<()> {
         self.lock(Object::Type(used.id), ObjectMode::Use)?;
         let current = self.overlay.type_by_id(used.id).ok_or_else(stale)?;
-        if current.definition.version == used.version { Ok(()) } else { Err(stale()) }
+        let is_as_it_was = used.version.is_none_or(|version| version == current.definition.version);
+        if is_as_it_was { Ok(()) } else { Err(stale()) }
     }
 
     fn is_type_used(&self, id: u32) -> bool {

@@ -5,19 +5,23 @@
 //!   1 false, 2 true                 8 numeric: scale (zigzag), bytes, signed integer, low byte first
 //!   3 smallint, 4 integer,          9 text (enums: their labels), 10 bytea: bytes, content
 //!   5 bigint: zigzag               11 date, 12 timestamp, 13 timestamptz: zigzag
-//!   6 real: 4 bytes               15 array: oid of its type, elements, whether each has its type's byte, elements
+//!   6 real: 4 bytes               15 array: oid of its type, elements, whether each has its type's byte,
+//!   elements
 //!  16 interval: months, days, microseconds, zigzag each    17 time: zigzag
 //!  19 json: bytes, text                20 jsonb: bytes, its own form
-//!  18 array of other dimensions than one from 1: their number, of each length and lower bound (zigzag), then as 15
+//!  24 row of a composite type: the number of fields, of each its own number, and the field as an argument
+//!  18 array of other dimensions than one from 1: their number, of each length and lower bound (zigzag), then
+//! as 15
 //! ```
 //!
 //! The meaning of a label depends on the catalog at replay: the parameter's type says to which enum it
-//! belongs ([`label_meant`]).
+//! belongs. A row names its fields by their numbers, and the parameter's type says what they are
+//! ([`value_meant`]).
 //!
 //! The elements of an array are written without their types' bytes, unless one of them is NULL or they are
-//! booleans. A numeric without bytes is not a number: its scale says which of NaN (0) and the infinities (1,
-//! -1) it is. All other numbers are varints. Reading returns the very value that was written: the scale of a
-//! numeric and the bits of a float matter, because rows are made from them.
+//! booleans or rows. A numeric without bytes is not a number: its scale says which of NaN (0) and the
+//! infinities (1, -1) it is. All other numbers are varints. Reading returns the very value that was written:
+//! the scale of a numeric and the bits of a float matter, because rows are made from them.
 
 use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
@@ -25,8 +29,10 @@ use hyades_types::extension::ExtensionType;
 use hyades_types::interval::Interval;
 use hyades_types::json::Jsonb;
 use hyades_types::network::Network;
+use hyades_types::system_type::SystemType;
 use hyades_types::value::array_value::MOST_DIMENSIONS;
-use hyades_types::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value};
+use hyades_types::value::composite::{CompositeField, CompositeType};
+use hyades_types::value::{ArrayElement, ArrayValue, BigDecimal, Dimension, Numeric, SqlType, Value};
 
 use super::Malformed;
 use super::varint::{read_varint, unzigzag, write_varint, zigzag};
@@ -57,6 +63,10 @@ const MAC_ADDR: u8 = 22;
 const MAC_ADDR_8: u8 = 23;
 /// The number of the type and the content follow.
 const EXTENSION: u8 = 24;
+const ROW: u8 = 25;
+
+/// Rows within rows. Types are not nested more deeply, so this is the mark of damage.
+const DEEPEST: usize = 64;
 
 /// Scales of values without digits.
 const NAN: i64 = 0;
@@ -102,6 +112,7 @@ fn tag_of(value: &Value) -> u8 {
         Value::MacAddr(_) => MAC_ADDR,
         Value::MacAddr8(_) => MAC_ADDR_8,
         Value::Extension(_) => EXTENSION,
+        Value::Row(_) => ROW,
     }
 }
 
@@ -137,6 +148,14 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
             write_varint(into, u64::from(value.extension_type().oid()));
             write_bytes(into, value.content());
         }
+        Value::Row(row) => {
+            let fields = row.row_type.fields().iter().zip(&row.fields);
+            write_varint(into, row.fields.len() as u64);
+            for (field, value) in fields {
+                write_varint(into, u64::from(field.number));
+                write_argument(into, value);
+            }
+        }
         Value::Interval(interval) => {
             integer(into, i64::from(interval.months));
             integer(into, i64::from(interval.days));
@@ -144,30 +163,33 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
         }
         // Never passed: see `tag_of`.
         Value::Oid(_) | Value::Reference(_) => {}
-        Value::Array(array) => {
-            if !array.is_plain() {
-                let dimensions = array.dimensions();
-                write_varint(into, dimensions.len() as u64);
-                for dimension in dimensions.iter() {
-                    write_varint(into, dimension.length as u64);
-                    integer(into, i64::from(dimension.lower));
-                }
-            }
-            let element = match array.element {
-                ArrayElement::Enum(_) => ArrayElement::Text,
-                element => element,
-            };
-            write_varint(into, u64::from(SqlType::Array(element).oid()));
-            write_varint(into, array.values.len() as u64);
-            let is_tagged = array.values.iter().any(|value| tag_of(value) <= TRUE);
-            into.push(u8::from(is_tagged));
-            for value in &array.values {
-                if is_tagged {
-                    into.push(tag_of(value));
-                }
-                write_content(into, value);
-            }
+        Value::Array(array) => write_array(into, array),
+    }
+}
+
+fn write_array(into: &mut Vec<u8>, array: &ArrayValue) {
+    if !array.is_plain() {
+        let dimensions = array.dimensions();
+        write_varint(into, dimensions.len() as u64);
+        for dimension in dimensions.iter() {
+            write_varint(into, dimension.length as u64);
+            write_varint(into, zigzag(i64::from(dimension.lower)));
         }
+    }
+    let element = match array.element {
+        ArrayElement::Enum(_) => ArrayElement::Text,
+        ArrayElement::Composite(_) => ArrayElement::System(SystemType::Record),
+        element => element,
+    };
+    write_varint(into, u64::from(SqlType::Array(element).oid()));
+    write_varint(into, array.values.len() as u64);
+    let is_tagged = array.values.iter().any(|value| matches!(tag_of(value), NULL..=TRUE | ROW));
+    into.push(u8::from(is_tagged));
+    for value in &array.values {
+        if is_tagged {
+            into.push(tag_of(value));
+        }
+        write_content(into, value);
     }
 }
 
@@ -191,11 +213,22 @@ fn write_bytes(into: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// The value of the written argument, for a parameter of this type. `None` if the type has no such label.
-pub(crate) fn label_meant(argument: &Value, parameter: SqlType) -> Option<Value> {
+pub(crate) fn value_meant(argument: &Value, parameter: SqlType) -> Option<Value> {
     match (argument, parameter) {
         (Value::Text(label), SqlType::Enum(enum_type)) => enum_type.parse(label).ok().map(Value::Enum),
-        (Value::Array(array), SqlType::Array(element @ ArrayElement::Enum(_))) => {
-            let meant = |label: &Value| label_meant(label, element.sql_type());
+        (Value::Row(row), SqlType::Composite(row_type)) => {
+            let meant = |field: &CompositeField| match row.field(field.number) {
+                Some(value) => value_meant(value, field.sql_type),
+                None => Some(Value::Null),
+            };
+            let fields = row_type.fields().iter().map(meant).collect::<Option<Vec<Value>>>()?;
+            Some(Value::row(row_type, fields))
+        }
+        (
+            Value::Array(array),
+            SqlType::Array(element @ (ArrayElement::Enum(_) | ArrayElement::Composite(_))),
+        ) => {
+            let meant = |value: &Value| value_meant(value, element.sql_type());
             let values = array.values.iter().map(meant).collect::<Option<Vec<Value>>>()?;
             Some(Value::shaped_array(element, &array.dimensions(), values))
         }
@@ -204,28 +237,54 @@ pub(crate) fn label_meant(argument: &Value, parameter: SqlType) -> Option<Value>
 }
 
 /// Reads what [`write_argument`] wrote at this offset, and advances the offset. Enums are read as their
-/// labels.
+/// labels, and rows as rows of no particular type.
 pub(crate) fn read_argument(bytes: &[u8], offset: &mut usize) -> Result<Value, Malformed> {
+    read_nested(bytes, offset, 0)
+}
+
+/// The same in this many rows.
+fn read_nested(bytes: &[u8], offset: &mut usize, depth: usize) -> Result<Value, Malformed> {
     let start = *offset;
     let malformed = |reason| Malformed { offset: start, reason };
     let tag = *bytes.get(start).ok_or(malformed("an argument is missing"))?;
     *offset += 1;
     match tag {
         ARRAY => {
-            let (element, values) = read_array(bytes, offset)?;
+            let (element, values) = read_array(bytes, offset, depth)?;
             Ok(Value::array(element, values))
         }
         SHAPED_ARRAY => {
             let dimensions = read_dimensions(bytes, offset)?;
-            let (element, values) = read_array(bytes, offset)?;
+            let (element, values) = read_array(bytes, offset, depth)?;
             let lengths = dimensions.iter().map(|dimension| dimension.length as usize);
             if lengths.fold(1, usize::saturating_mul) != values.len() {
                 return Err(malformed("the dimensions of an array argument do not hold its elements"));
             }
             Ok(Value::shaped_array(element, &dimensions, values))
         }
+        ROW => read_row(bytes, offset, depth),
         _ => read_content(tag, bytes, offset),
     }
+}
+
+/// Reads the fields of a row.
+fn read_row(bytes: &[u8], offset: &mut usize, depth: usize) -> Result<Value, Malformed> {
+    let malformed = |reason| Malformed { offset: *offset, reason };
+    if depth == DEEPEST {
+        return Err(malformed("an argument consists of too many rows"));
+    }
+    let wrong = malformed("a row argument has no such field");
+    let count = read_varint(bytes, offset)?;
+    let (mut numbers, mut fields) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        let number = u16::try_from(read_varint(bytes, offset)?).map_err(|_| wrong)?;
+        if numbers.last().is_some_and(|last| *last >= number) {
+            return Err(wrong);
+        }
+        numbers.push(number);
+        fields.push(read_nested(bytes, offset, depth + 1)?);
+    }
+    Ok(Value::row(CompositeType::of_numbers(numbers), fields))
 }
 
 fn read_dimensions(bytes: &[u8], offset: &mut usize) -> Result<Vec<Dimension>, Malformed> {
@@ -245,7 +304,11 @@ fn read_dimensions(bytes: &[u8], offset: &mut usize) -> Result<Vec<Dimension>, M
 }
 
 /// Reads the elements of an array and their type.
-fn read_array(bytes: &[u8], offset: &mut usize) -> Result<(ArrayElement, Vec<Value>), Malformed> {
+fn read_array(
+    bytes: &[u8],
+    offset: &mut usize,
+    depth: usize,
+) -> Result<(ArrayElement, Vec<Value>), Malformed> {
     let start = *offset;
     let malformed = |reason| Malformed { offset: start, reason };
     let oid = u32::try_from(read_varint(bytes, offset)?).ok().and_then(|oid| SqlType::from_oid(oid, -1));
@@ -270,7 +333,10 @@ fn read_array(bytes: &[u8], offset: &mut usize) -> Result<(ArrayElement, Vec<Val
             }
             false => common,
         };
-        values.push(read_content(tag, bytes, offset)?);
+        values.push(match tag {
+            ROW => read_row(bytes, offset, depth)?,
+            tag => read_content(tag, bytes, offset)?,
+        });
     }
     Ok((element, values))
 }
@@ -296,7 +362,7 @@ fn tag_of_element(element: ArrayElement) -> u8 {
         ArrayElement::Jsonb => JSONB,
         ArrayElement::Interval => INTERVAL,
         ArrayElement::System(system_type) if system_type.is_text() => TEXT,
-        ArrayElement::System(_) | ArrayElement::Fitted(_) => NULL,
+        ArrayElement::System(_) | ArrayElement::Composite(_) | ArrayElement::Fitted(_) => NULL,
         ArrayElement::Time => TIME,
         ArrayElement::Inet | ArrayElement::Cidr => NETWORK,
         ArrayElement::MacAddr => MAC_ADDR,
@@ -305,7 +371,7 @@ fn tag_of_element(element: ArrayElement) -> u8 {
     }
 }
 
-/// Reads what follows any tag but that of an array: there are no arrays of arrays.
+/// Reads what follows any tag but those of arrays and rows: there are no arrays of arrays.
 fn read_content(tag: u8, bytes: &[u8], offset: &mut usize) -> Result<Value, Malformed> {
     let start = *offset;
     let malformed = |reason| Malformed { offset: start, reason };

@@ -150,7 +150,7 @@ fn samples(sql_type: SqlType) -> Vec<Value> {
         SqlType::Json | SqlType::Jsonb => documents(sql_type),
         SqlType::Interval(_) => intervals(),
         SqlType::Array(element) => arrays(element),
-        SqlType::System(_) | SqlType::Enum(_) => Vec::new(),
+        SqlType::System(_) | SqlType::Enum(_) | SqlType::Composite(_) => Vec::new(),
     }
 }
 

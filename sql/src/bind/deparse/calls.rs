@@ -22,6 +22,7 @@ use super::super::{Bound, Class, Place};
 use super::expressions::{Around, Shape, Shown};
 use super::{Deparser, order_words, quoted};
 use crate::statement::call_syntax::plain_argument;
+use crate::statement::field_wildcard;
 use crate::statement::kept_names::quoted_literal;
 use crate::statement::names::{fold, parts};
 
@@ -151,20 +152,43 @@ impl Deparser<'_, '_> {
             _ => Vec::new(),
         };
         let mut rest = chain;
-        while let [AccessExpr::Dot(Ast::Identifier(ident)), after @ ..] = rest {
+        while let [AccessExpr::Dot(Ast::Identifier(ident)), after @ ..] = rest
+            && !idents.is_empty()
+        {
             idents.push(ident.clone());
             rest = after;
         }
-        let array = match idents.as_slice() {
-            [] => format!("({})", self.expression(root)?.text),
-            [_] => self.expression(root)?.text,
+        let mut text = match (idents.as_slice(), root) {
+            ([], Ast::Nested(inner))
+                if ends_with_field(inner) || matches!(rest.first(), Some(AccessExpr::Dot(_))) =>
+            {
+                self.expression(inner)?.text
+            }
+            ([], _) => format!("({})", self.expression(root)?.text),
+            ([_], _) => self.expression(root)?.text,
             _ => self.expression(&Ast::CompoundIdentifier(idents))?.text,
         };
-        let [AccessExpr::Subscript(Subscript::Index { index })] = rest else {
-            return self.binder.lacks(Missing::OtherForms, "slices in a definition are");
-        };
-        let index = self.expression_as_written(index, SqlType::Integer)?.text;
-        Ok(Shown::simple(format!("{array}[{index}]")))
+        let mut is_field = matches!(root, Ast::Nested(inner) if ends_with_field(inner));
+        for access in rest {
+            text = match access {
+                AccessExpr::Dot(Ast::Identifier(field)) if !field_wildcard::is_one(field) => {
+                    let name = quoted(&fold(field));
+                    if is_field { format!("{text}.{name}") } else { format!("({text}).{name}") }
+                }
+                AccessExpr::Subscript(Subscript::Index { index }) if rest.len() == 1 || is_field => {
+                    let index = self.expression_as_written(index, SqlType::Integer)?.text;
+                    format!("{text}[{index}]")
+                }
+                AccessExpr::Dot(_) => {
+                    return self.binder.lacks(Missing::WholeRows, ".* of a row in a definition is");
+                }
+                AccessExpr::Subscript(_) => {
+                    return self.binder.lacks(Missing::OtherForms, "slices in a definition are");
+                }
+            };
+            is_field = matches!(access, AccessExpr::Dot(_));
+        }
+        Ok(Shown::simple(text))
     }
 
     fn substring(
@@ -663,4 +687,15 @@ impl Deparser<'_, '_> {
 /// Whether it is rank or the like, which takes a row that its direct arguments make.
 fn is_hypothetical(name: &str) -> bool {
     matches!(aggregate_kind(name), Some(AggregateKind::OrderedSet(set)) if set.is_hypothetical())
+}
+
+/// Whether the expression is a field of a row.
+fn ends_with_field(expr: &Ast) -> bool {
+    match expr {
+        Ast::Nested(inner) => ends_with_field(inner),
+        Ast::CompoundFieldAccess { access_chain, .. } => {
+            matches!(access_chain.last(), Some(AccessExpr::Dot(_)))
+        }
+        _ => false,
+    }
 }

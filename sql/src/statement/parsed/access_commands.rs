@@ -2,7 +2,8 @@
 
 use hyades_types::definition::RoutineKind;
 
-use super::{Moved, QualifiedName};
+use super::Moved;
+use super::qualified_name::QualifiedName;
 
 /// A role, as a statement names it.
 #[derive(Clone, Debug, PartialEq, Eq)]

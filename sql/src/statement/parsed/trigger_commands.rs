@@ -2,7 +2,7 @@
 
 use hyades_types::definition::{Deferral, TriggerEvent, TriggerFiring, TriggerTiming};
 
-use super::QualifiedName;
+use super::qualified_name::QualifiedName;
 use crate::statement::deep_text::Written;
 
 /// CREATE TRIGGER.
