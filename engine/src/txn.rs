@@ -505,9 +505,10 @@ pub trait Access: Send {
         record: Option<&Record>,
     ) -> Flow<Writable<'a>>;
 
-    /// Replaces a row. `change` says what the update did: the patch if the length stays, else the new row.
-    /// The write-set hash covers it; that rows may be read in place makes no difference to the hash.
-    fn update(&mut self, written: Writable<'_>, row: &[u8], change: &[u8]);
+    /// Replaces a row. `patch` is the [`crate::storage::row::RowPatch`] that makes the same change, if the
+    /// length stays. The write-set hash covers the patch, or else the row; that rows may be read in place
+    /// makes no difference to the hash.
+    fn update(&mut self, written: Writable<'_>, row: &[u8], patch: Option<&[u8]>);
 
     /// Updates a row, which is in `record`, by replacing pieces of it, none of them in a secondary index.
     /// `patch` is that of a [`crate::storage::row::RowPatch`] made for it.

@@ -45,7 +45,10 @@ pub(super) fn apply(operations: &[u8], databases: &Databases) -> Result<()> {
         match operation.map_err(|malformed| damaged(malformed.reason))? {
             Operation::Catalog(change) => databases.apply(&change, &guard)?,
             Operation::Sequence { sequence, state } => databases.raise_sequence(sequence, state),
-            Operation::Put { .. } | Operation::Delete { .. } | Operation::Command(_) => {
+            Operation::Put { .. }
+            | Operation::Patch { .. }
+            | Operation::Delete { .. }
+            | Operation::Command(_) => {
                 return Err(damaged("there are rows among the schema"));
             }
         }

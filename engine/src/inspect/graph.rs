@@ -122,7 +122,9 @@ impl Node {
         for operation in transaction.operations().flatten() {
             node.operations += 1;
             match operation {
-                Operation::Put { table, key, .. } | Operation::Delete { table, key } => {
+                Operation::Put { table, key, .. }
+                | Operation::Patch { table, key, .. }
+                | Operation::Delete { table, key } => {
                     node.keys.push(hashes.hash_one((table.0, key)));
                 }
                 // No other transaction follows it.

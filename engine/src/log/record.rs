@@ -26,7 +26,7 @@
 //!   one durable position for each. For a filler anything.
 //!
 //! Files:
-//! * `operation`: after-images, changes of the catalog, draws; `command`: a call, with `argument` (one of its
+//! * `operation`: changes of rows and of the catalog, draws; `command`: a call, with `argument` (one of its
 //!   arguments);
 //! * `varint`: the small numbers in all of these.
 //!
@@ -45,14 +45,14 @@ use std::fmt;
 
 pub(crate) use argument::{read_argument, value_meant, write_argument};
 pub use command::Command;
-pub use operation::{Operation, Operations, OperationsWriter};
+pub use operation::{Operation, Operations, OperationsWriter, Pieces};
 use varint::{read_varint, write_varint};
 
 use crate::lsn::{Lsn, LsnVector};
 
 /// Version of everything in this file and its submodules. Segment headers carry it. Version 2 added calls
-/// (`command`), 3 sequences, 4 phases, and none changed anything else.
-pub const RECORD_FORMAT_VERSION: u32 = 4;
+/// (`command`), 3 sequences, 4 phases, 5 patches of rows, and none changed anything else.
+pub const RECORD_FORMAT_VERSION: u32 = 5;
 /// Logs older than this are not understood.
 pub const OLDEST_RECORD_FORMAT_VERSION: u32 = 1;
 /// Bytes of the fixed header.

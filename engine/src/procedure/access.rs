@@ -339,9 +339,9 @@ pub(super) fn update(
     {
         return Ok(Some(duplicate));
     }
-    let change = if keeps_length { scratch.patch.bytes() } else { &scratch.row };
+    let patch = keeps_length.then(|| scratch.patch.bytes());
     let written = transaction.admit_write(&reference.table, &row.key, None)?;
-    transaction.update(written, &scratch.row, change);
+    transaction.update(written, &scratch.row, patch);
     std::mem::swap(&mut row.bytes, &mut scratch.row);
     Ok(None)
 }

@@ -301,7 +301,9 @@ impl LogSummary {
         let mut operations = Operations::new(operations);
         while let Some(operation) = operations.next() {
             match operation.map_err(|malformed| place.damaged(&malformed))? {
-                Operation::Put { table, .. } | Operation::Delete { table, .. } => {
+                Operation::Put { table, .. }
+                | Operation::Patch { table, .. }
+                | Operation::Delete { table, .. } => {
                     self.note_table(table, end);
                     operations.pass_rows_of(table).map_err(|malformed| place.damaged(&malformed))?;
                 }

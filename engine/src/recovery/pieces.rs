@@ -61,7 +61,11 @@ impl Pieces {
             match operations.next() {
                 None => return bytes.len(),
                 Some(Err(_)) => return self.cut_off(bytes, start),
-                Some(Ok(Operation::Put { table, .. } | Operation::Delete { table, .. })) => {
+                Some(Ok(
+                    Operation::Put { table, .. }
+                    | Operation::Patch { table, .. }
+                    | Operation::Delete { table, .. },
+                )) => {
                     self.concerned.tables.insert(table);
                     if operations.pass_rows_of(table).is_err() {
                         return self.cut_off(bytes, operations.offset());

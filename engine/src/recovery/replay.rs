@@ -1,4 +1,4 @@
-//! Replays a transaction: its after-images are installed, its schema changes applied, sequences raised to
+//! Replays a transaction: its rows are installed or patched, its schema changes applied, sequences raised to
 //! where it left them, and its call is run again (`command`).
 //!
 //! The schedule decides on the order. Rows go through [`Table::install`], schema changes through
@@ -21,10 +21,11 @@ use super::on_demand::OnDemand;
 use super::passes::Selection;
 use super::schedule::{Piece, Replay};
 use crate::config::{OnRecoveryProgress, RecoveryProgress};
-use crate::log::record::{Command, Operation, Operations};
+use crate::log::record::{Command, Malformed, Operation, Operations, Pieces};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::storage::databases::Databases;
 use crate::storage::primary_index::Nearby;
+use crate::storage::row::RowPatch;
 use crate::storage::table::{Table, TableState};
 
 pub(super) struct Installer {
@@ -79,12 +80,20 @@ impl RecentTables {
 pub(super) struct Scratch {
     tables: RecentTables,
     commands: CommandReplay,
+    patch: RowPatch,
+}
+
+/// What becomes of a row.
+enum Change<'r> {
+    Put(&'r [u8]),
+    /// It gets these [`Pieces`].
+    Patch(&'r [u8]),
 }
 
 /// Consecutive rows of one table in a record, taken together so that none waits alone for memory.
 struct Group<'r, 'g> {
     table: TableId,
-    rows: SmallVec<[(&'r [u8], &'r [u8]); GROUP_ROWS]>,
+    rows: SmallVec<[(&'r [u8], Change<'r>); GROUP_ROWS]>,
     /// Where the previous rows went, if they were of this table.
     target: Option<(&'g TableState, Nearby<'g>)>,
 }
@@ -138,32 +147,37 @@ impl Installer {
             let mut operations = Operations::new(change);
             while let Some(operation) = operations.next() {
                 let operation = operation.map_err(|malformed| place.corrupt(malformed.reason))?;
-                if let Operation::Put { table, .. } | Operation::Delete { table, .. } = operation
+                if let Some((table, _)) = operation.row()
                     && group.table != table
                     && !self.takes_table(table)
                 {
                     operations.pass_rows_of(table).map_err(|malformed| place.corrupt(malformed.reason))?;
                     continue;
                 }
-                if let Operation::Put { table, key, row } = operation {
+                let changed = match operation {
+                    Operation::Put { table, key, row } => Some((table, key, Change::Put(row))),
+                    Operation::Patch { table, key, pieces } => Some((table, key, Change::Patch(pieces))),
+                    _ => None,
+                };
+                if let Some((table, key, change)) = changed {
                     if !group.takes(table) {
-                        self.install(&mut group, &mut scratch.tables, place, &guard)?;
+                        self.install(&mut group, scratch, place, &guard)?;
                         if group.table != table {
                             group = Group { table, ..Group::default() };
                         }
                     }
-                    group.rows.push((key, row));
+                    group.rows.push((key, change));
                     continue;
                 }
-                self.install(&mut group, &mut scratch.tables, place, &guard)?;
+                self.install(&mut group, scratch, place, &guard)?;
                 group.target = None;
                 self.replay_other(operation, &mut scratch.tables, place, &guard)?;
             }
         }
-        self.install(&mut group, &mut scratch.tables, place, &guard)
+        self.install(&mut group, scratch, place, &guard)
     }
 
-    /// Replays an operation that puts no row.
+    /// Replays an operation that neither puts nor patches a row.
     fn replay_other(
         &self,
         operation: Operation<'_>,
@@ -172,7 +186,7 @@ impl Installer {
         guard: &Guard,
     ) -> Result<()> {
         match operation {
-            Operation::Put { .. } => {}
+            Operation::Put { .. } | Operation::Patch { .. } => {}
             Operation::Delete { table, key } => {
                 self.find(tables, table, place)?.install(key, None, guard)?;
             }
@@ -185,12 +199,12 @@ impl Installer {
         Ok(())
     }
 
-    /// Puts the rows of a group into their table, and empties the group.
+    /// Makes the changes of a group in their table, and empties the group.
     #[allow(unsafe_code)] // As declared.
     fn install<'g>(
         &self,
         group: &mut Group<'_, 'g>,
-        tables: &mut RecentTables,
+        scratch: &mut Scratch,
         place: Place,
         guard: &'g Guard,
     ) -> Result<()> {
@@ -200,7 +214,7 @@ impl Installer {
         let (state, near) = match &mut group.target {
             Some(target) => target,
             None => {
-                let state = self.find(tables, group.table, place)?.state(guard);
+                let state = self.find(&mut scratch.tables, group.table, place)?.state(guard);
                 group.target.insert((state, Nearby::default()))
             }
         };
@@ -215,24 +229,45 @@ impl Installer {
                 group.rows[2..].iter().for_each(|(key, _)| index.prefetch(key, guard));
             }
         }
-        for (record, (key, row)) in records.into_iter().zip(group.rows.drain(..)) {
-            // SAFETY: a transaction that conflicts with this one is replayed before or after it, and no
-            // transaction is let into the table before all of them have been (`on_demand`).
-            unsafe { state.install_over(record, key, row, guard) }?;
+        for (record, (key, change)) in records.into_iter().zip(group.rows.drain(..)) {
+            match change {
+                // SAFETY: a transaction that conflicts with this one is replayed before or after it, and no
+                // transaction is let into the table before all of them have been (`on_demand`).
+                Change::Put(row) => unsafe { state.install_over(record, key, row, guard) }?,
+                Change::Patch(pieces) => {
+                    read_patch(pieces, &mut scratch.patch)
+                        .map_err(|malformed| place.corrupt(malformed.reason))?;
+                    // SAFETY: as above.
+                    unsafe { state.patch_over(record, key, scratch.patch.bytes(), guard) }?;
+                }
+            }
         }
         Ok(())
     }
 }
 
+/// Reads the pieces of a patch.
+fn read_patch(pieces: &[u8], patch: &mut RowPatch) -> std::result::Result<(), Malformed> {
+    patch.clear();
+    for piece in Pieces::new(pieces) {
+        let (offset, bytes) = piece?;
+        if u32::try_from(offset).is_err() {
+            return Err(Malformed { offset: 0, reason: "the place of a patch is out of range" });
+        }
+        patch.put(offset, bytes);
+    }
+    Ok(())
+}
+
 /// Divides the changes of a transaction into pieces of about this many bytes, no two of which have a key in
-/// common. Empty if the transaction does anything other than put and delete rows.
+/// common. Empty if the transaction does anything other than change rows.
 fn divide(operations: &[u8], piece_bytes: usize) -> Vec<Piece> {
     let mut ascending: Vec<Piece> = Vec::new();
     let mut last: Option<(TableId, &[u8])> = None;
     let mut reader = Operations::new(operations);
     let (mut begin, mut start) = (0, 0);
     while let Some(operation) = reader.next() {
-        let (Ok(Operation::Put { table, key, .. }) | Ok(Operation::Delete { table, key })) = operation else {
+        let Some((table, key)) = operation.ok().and_then(|operation| operation.row()) else {
             return Vec::new();
         };
         if last.is_some_and(|last| last >= (table, key)) {
@@ -256,7 +291,7 @@ fn divide_by_key(operations: &[u8], count: usize) -> Vec<Piece> {
     let mut reader = Operations::new(operations);
     let mut start = 0;
     while let Some(operation) = reader.next() {
-        let (Ok(Operation::Put { key, .. }) | Ok(Operation::Delete { key, .. })) = operation else {
+        let Some((_, key)) = operation.ok().and_then(|operation| operation.row()) else {
             return Vec::new();
         };
         let place = ((u64::from(hashes.hash_one(key) as u32) * pieces.len() as u64) >> 32) as usize;

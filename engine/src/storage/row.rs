@@ -57,7 +57,7 @@ use hyades_types::value::{SqlType, Value};
 use hyades_types::{datetime, key, numeric, text};
 
 pub use self::patch::RowPatch;
-pub(crate) use self::patch::{invert, overwrite, pieces};
+pub(crate) use self::patch::{invert, is_inside, overwrite, pieces};
 
 /// How the rows of a table are laid out. Built once per table definition.
 #[derive(Clone, Debug)]
@@ -206,8 +206,7 @@ impl RowLayout {
 
     #[inline]
     fn content<'a>(&self, row: &'a [u8], column: &Column) -> &'a [u8] {
-        let begin = column.previous.map_or(self.header_bytes, |slot| end_at(row, slot));
-        &row[begin..end_at(row, column.slot)]
+        &row[self.place(row, column)]
     }
 
     /// The value of a column of type `integer` that is not NULL.

@@ -278,6 +278,11 @@ impl SecondaryIndex {
         self.columns.iter().all(|column| layout.is_same(old, new, column.column))
     }
 
+    /// Whether the patch of a row leaves all values alone that its entry depends on.
+    pub(super) fn is_unpatched(&self, layout: &RowLayout, row: &[u8], patch: &[u8]) -> bool {
+        self.columns.iter().all(|column| !layout.is_patched(row, column.column, patch))
+    }
+
     /// Gives the row under `key` the entry that belongs to it, in the place of its old one. For recovery,
     /// where there are no versions.
     pub(super) fn exchange(

@@ -29,7 +29,7 @@ use hyades_types::value::SqlType;
 use super::opening::Opening;
 use super::primary_index::PrimaryIndex;
 use super::record::{OldRow, Record};
-use super::row::RowLayout;
+use super::row::{RowLayout, is_inside, overwrite};
 use super::row_count::RowCount;
 use super::scan_batch::{ScanBatch, ScanDirection};
 use super::secondary_index::SecondaryIndex;
@@ -264,6 +264,43 @@ impl TableState {
             _ => self.set(key, Some(row), guard),
         }
         Ok(())
+    }
+
+    /// As [`TableState::install_over`], for a row that gets the pieces of this patch from a log.
+    ///
+    /// # Errors
+    /// There is no row, or the result is none of this table: the log is damaged.
+    ///
+    /// # Safety
+    /// As for [`TableState::install_over`].
+    pub(crate) unsafe fn patch_over(
+        &self,
+        record: Option<&Record>,
+        key: &[u8],
+        patch: &[u8],
+        guard: &Guard,
+    ) -> Result<()> {
+        let damaged = |what: &str| {
+            let name = &self.definition.name.name;
+            Error::corrupt(format!("a logged change of a row of table \"{name}\" {what}"))
+        };
+        // An earlier change of the same group may have brought the row.
+        let record = record.filter(|record| record.has_row()).or_else(|| self.index.get(key, guard));
+        let found = record.and_then(|record| Some((record, record.row(guard)?)));
+        let (record, old) = found.ok_or_else(|| damaged("finds no row"))?;
+        if !is_inside(old, patch) {
+            return Err(damaged("does not fit the row"));
+        }
+        let leaves_entries = |index: &SecondaryIndex| index.is_unpatched(&self.layout, old, patch);
+        if self.layout.admits_patch(old, patch) && self.indexes.iter().all(leaves_entries) {
+            // SAFETY: as promised.
+            unsafe { record.replay_patch(patch, guard) };
+            return Ok(());
+        }
+        let mut new = old.to_vec();
+        overwrite(&mut new, patch);
+        // SAFETY: as promised.
+        unsafe { self.install_over(Some(record), key, &new, guard) }
     }
 
     /// Whether a key and a row from a log or a checkpoint are valid for this table.

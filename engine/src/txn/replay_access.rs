@@ -185,9 +185,9 @@ impl Access for ReplayAccess {
         Ok(Writable { table, key })
     }
 
-    fn update(&mut self, Writable { table, key }: Writable<'_>, row: &[u8], change: &[u8]) {
+    fn update(&mut self, Writable { table, key }: Writable<'_>, row: &[u8], patch: Option<&[u8]>) {
         let guard = epoch::pin();
-        self.note_write(table, key, Some(change), &guard);
+        self.note_write(table, key, Some(patch.unwrap_or(row)), &guard);
         let state = table.state(&guard);
         // Its row was read before, so it is there, unless the log lies about what the call depends on.
         match state.index().get(key, &guard).map(|record| record.try_replace(Some(row), &guard)) {

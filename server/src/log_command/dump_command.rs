@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use clap::Args;
 use hyades_engine::inspect::{Entry, EntryBody, Inspection, Schema, TransactionEntry};
 use hyades_engine::log::manifest::Incarnation;
-use hyades_engine::log::record::{Command, Malformed, Operation};
+use hyades_engine::log::record::{Command, Malformed, Operation, Pieces};
 use hyades_engine::lsn::LsnVector;
 use hyades_engine::storage::row::RowLayout;
 use hyades_types::definition::{TableDefinition, TableId};
@@ -235,6 +235,12 @@ impl Printer {
                     content: shown_row(known, row),
                 }
             }
+            Ok(Operation::Patch { table, key, pieces }) => Shown {
+                kind: "patch",
+                table: Some(table_name(self.tables.get(&table), table)),
+                key: Some(hexadecimal(key)),
+                content: shown_pieces(self.tables.get(&table), pieces),
+            },
             Ok(Operation::Delete { table, key }) => Shown {
                 kind: "delete",
                 table: Some(table_name(self.tables.get(&table), table)),
@@ -320,6 +326,21 @@ fn shown_row(known: Option<&KnownTable>, row: &[u8]) -> Content {
         (name.clone(), shown_value(&known.layout.value(row, index as u16)))
     };
     Content::Row(known.columns.iter().enumerate().map(value).collect())
+}
+
+/// The new values of columns of fixed width, and other pieces by their places.
+fn shown_pieces(known: Option<&KnownTable>, pieces: &[u8]) -> Content {
+    let shown = |(offset, bytes): (usize, &[u8])| {
+        let column = known.and_then(|known| {
+            let (column, value) = known.layout.fixed_value(offset, bytes)?;
+            Some((known.columns.get(usize::from(column))?.0.clone(), shown_value(&value)))
+        });
+        column.unwrap_or_else(|| (format!("bytes from {offset} on"), json!(hexadecimal(bytes))))
+    };
+    match Pieces::new(pieces).collect::<Result<Vec<_>, _>>() {
+        Ok(pieces) => Content::Row(pieces.into_iter().map(shown).collect()),
+        Err(malformed) => Content::Other(json!(malformed.to_string())),
+    }
 }
 
 impl Shown {

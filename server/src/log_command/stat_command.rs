@@ -62,6 +62,7 @@ struct LogStat {
     anchor: Kind,
     filler: Kind,
     puts: u64,
+    patches: u64,
     deletes: u64,
     /// The number of logged operations on sequences.
     sequences: u64,
@@ -92,6 +93,7 @@ impl LogStat {
             anchor: Kind::default(),
             filler: Kind::default(),
             puts: 0,
+            patches: 0,
             deletes: 0,
             sequences: 0,
             vector_bytes: 0,
@@ -126,6 +128,7 @@ impl LogStat {
         for operation in transaction.operations().flatten() {
             match operation {
                 Operation::Put { .. } => self.puts += 1,
+                Operation::Patch { .. } => self.patches += 1,
                 Operation::Delete { .. } => self.deletes += 1,
                 Operation::Sequence { .. } => self.sequences += 1,
                 Operation::Catalog(_) => kind = &mut self.schema,
@@ -168,6 +171,7 @@ impl LogStat {
             "anchor": self.anchor.json(),
             "filler": self.filler.json(),
             "puts": self.puts,
+            "patches": self.patches,
             "deletes": self.deletes,
             "sequences": self.sequences,
             "vector_bytes": self.vector_bytes,
@@ -222,8 +226,8 @@ impl LogStat {
         }
         let transactions = self.transactions();
         if transactions > 0 {
-            let LogStat { puts, deletes, sequences, .. } = self;
-            write!(out, "  {transactions} transactions: {puts} puts, {deletes} deletes")?;
+            let LogStat { puts, patches, deletes, sequences, .. } = self;
+            write!(out, "  {transactions} transactions: {puts} puts, {patches} patches, {deletes} deletes")?;
             writeln!(
                 out,
                 "{}",

@@ -1,7 +1,9 @@
-//! What a transaction did: after-images, in the order of its commit, or the one call that it consisted of.
+//! What a transaction did: what rows have become, in the order of its commit, or the one call that it
+//! consisted of.
 //!
 //! ```text
 //!   put      | table * 4 + 1 | key bytes | key | row bytes | row |
+//!   patch    | table * 4     | key bytes | key | pieces' bytes | offset | bytes | new bytes | offset ...
 //!   delete   | table * 4 + 2 | key bytes | key |
 //!   catalog  | 3             | JSON bytes | CatalogChange as JSON |
 //!   command  | 4             | see `command`; nothing else counts in its record |
@@ -12,15 +14,20 @@
 //! least. So it need not be ordered with anything, and of several the latest counts
 //! (`hyades_types::sequence`). Keys and rows are the bytes that storage keeps. A schema change is JSON, so
 //! that a log is self-describing.
+//!
+//! A patch puts bytes in the place of as many others of the row that is there, at these offsets. It depends
+//! on that row: on the record that wrote the row, or on the checkpoint that holds it. The number of a table
+//! is never 1, so no patch reads as a call.
 
 use hyades_types::definition::{CatalogChange, SequenceId, SequenceState, TableId};
 
 use super::Malformed;
 use super::command::{COMMAND_HEAD, Command, WriteSetHash, announce_images, finish_command};
-use super::varint::{read_varint, unzigzag, word_of_varint, write_varint, zigzag};
+use super::varint::{read_varint, unzigzag, varint_bytes, word_of_varint, write_varint, zigzag};
 
 const TAG_BITS: u32 = 2;
 const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
+const TAG_PATCH: u64 = 0;
 const TAG_PUT: u64 = 1;
 const TAG_DELETE: u64 = 2;
 const TAG_CATALOG: u64 = 3;
@@ -36,6 +43,12 @@ pub enum Operation<'a> {
         key: &'a [u8],
         row: &'a [u8],
     },
+    /// The row with this key has other bytes in some places ([`Pieces`]).
+    Patch {
+        table: TableId,
+        key: &'a [u8],
+        pieces: &'a [u8],
+    },
     /// There is no row with this key any more.
     Delete {
         table: TableId,
@@ -49,6 +62,19 @@ pub enum Operation<'a> {
         sequence: SequenceId,
         state: SequenceState,
     },
+}
+
+impl<'a> Operation<'a> {
+    /// The table and the key of the row that it changes.
+    #[inline]
+    pub fn row(&self) -> Option<(TableId, &'a [u8])> {
+        match self {
+            Operation::Put { table, key, .. }
+            | Operation::Patch { table, key, .. }
+            | Operation::Delete { table, key } => Some((*table, key)),
+            Operation::Catalog(_) | Operation::Command(_) | Operation::Sequence { .. } => None,
+        }
+    }
 }
 
 /// Encodes operations. Keeps its memory from one transaction to the next.
@@ -94,6 +120,32 @@ impl OperationsWriter {
         write_varint(&mut self.bytes, u64::from(table.0) << TAG_BITS | TAG_PUT);
         self.write_bytes(key);
         self.write_bytes(row);
+    }
+
+    /// The row under this key has got these pieces: the offset of each, and its bytes.
+    #[inline]
+    pub fn patch<'p>(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        pieces: impl Iterator<Item = (usize, &'p [u8])> + Clone,
+    ) {
+        debug_assert!(table.0 > 1, "it would be a call");
+        let bytes_of = |(offset, piece): (usize, &[u8])| {
+            varint_bytes(offset as u64) + varint_bytes(piece.len() as u64) + piece.len()
+        };
+        let length: usize = pieces.clone().map(bytes_of).sum();
+        let more = key.len() + length + 16;
+        if self.bytes.capacity() - self.bytes.len() < more {
+            self.grow(more);
+        }
+        write_varint(&mut self.bytes, u64::from(table.0) << TAG_BITS | TAG_PATCH);
+        self.write_bytes(key);
+        write_varint(&mut self.bytes, length as u64);
+        for (offset, piece) in pieces {
+            write_varint(&mut self.bytes, offset as u64);
+            self.write_bytes(piece);
+        }
     }
 
     /// Doubles the capacity at first, then adds a quarter at a time: the largest transactions are about as
@@ -173,21 +225,23 @@ impl<'a> Operations<'a> {
         self.offset
     }
 
-    /// Skips the puts and deletes of this table that come next, without decoding them: a transaction of many
+    /// Skips the changes of rows of this table that come next, without decoding them: a transaction of many
     /// rows mostly has them table by table. After an error, the next operation is the one that is cut off.
     pub fn pass_rows_of(&mut self, table: TableId) -> Result<(), Malformed> {
         let (put, head_bytes) = word_of_varint(u64::from(table.0) << TAG_BITS | TAG_PUT);
         let delete = put ^ TAG_PUT ^ TAG_DELETE;
+        // Table 0 has none, and that of table 1 would be a call.
+        let patch = if table.0 > 1 { put ^ TAG_PUT ^ TAG_PATCH } else { put };
         let mask = u64::MAX >> (u64::BITS as usize - 8 * head_bytes);
         loop {
             let head = self.next_word() & mask;
-            if head != put && head != delete {
+            if head != put && head != patch && head != delete {
                 return Ok(());
             }
             let start = self.offset;
             self.offset += head_bytes;
             let passed =
-                self.pass_bytes().and_then(|()| if head == put { self.pass_bytes() } else { Ok(()) });
+                self.pass_bytes().and_then(|()| if head == delete { Ok(()) } else { self.pass_bytes() });
             if passed.is_err() {
                 self.offset = start;
                 return passed;
@@ -207,11 +261,12 @@ impl<'a> Operations<'a> {
         u64::from_le_bytes(word)
     }
 
-    /// If these bytes are the beginning of a put whose row is cut off: its table, and how many bytes of the
-    /// row are missing.
+    /// If these bytes are the beginning of a put or patch whose row or pieces are cut off: its table, and how
+    /// many bytes of them are missing.
     pub fn row_cut_off(bytes: &[u8]) -> Option<(TableId, u64)> {
         let mut put = Operations::new(bytes);
-        let head = read_varint(bytes, &mut put.offset).ok().filter(|head| head & TAG_MASK == TAG_PUT)?;
+        let has_row = |head: &u64| matches!(head & TAG_MASK, TAG_PUT | TAG_PATCH) && *head != COMMAND_HEAD;
+        let head = read_varint(bytes, &mut put.offset).ok().filter(has_row)?;
         let table = u32::try_from(head >> TAG_BITS).map(TableId).ok()?;
         put.read_bytes().ok()?;
         let length = read_varint(bytes, &mut put.offset).ok()?;
@@ -266,9 +321,49 @@ impl<'a> Operations<'a> {
                 let state = SequenceState { epoch: epoch >> 1, value, is_called: epoch & 1 == 1 };
                 Ok(Operation::Sequence { sequence: SequenceId(table.0), state })
             }
+            TAG_PATCH if head != COMMAND_HEAD && table.0 > 0 => {
+                Ok(Operation::Patch { table, key: self.read_bytes()?, pieces: self.read_bytes()? })
+            }
             _ if head == COMMAND_HEAD => Command::read(self.bytes, &mut self.offset).map(Operation::Command),
             _ => Err(Malformed { offset: start, reason: "an operation is of unknown kind" }),
         }
+    }
+}
+
+/// The pieces of a patch: the offset of each in the row, and its bytes. After an error it yields nothing
+/// more.
+#[derive(Clone, Debug)]
+pub struct Pieces<'a> {
+    rest: Operations<'a>,
+}
+
+impl<'a> Pieces<'a> {
+    /// Those of [`Operation::Patch`].
+    pub fn new(pieces: &'a [u8]) -> Pieces<'a> {
+        Pieces { rest: Operations::new(pieces) }
+    }
+
+    fn read_piece(&mut self) -> Result<(usize, &'a [u8]), Malformed> {
+        let start = self.rest.offset;
+        let offset = read_varint(self.rest.bytes, &mut self.rest.offset)?;
+        let offset = usize::try_from(offset)
+            .map_err(|_| Malformed { offset: start, reason: "the place of a patch is out of range" })?;
+        Ok((offset, self.rest.read_bytes()?))
+    }
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Result<(usize, &'a [u8]), Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.offset >= self.rest.bytes.len() {
+            return None;
+        }
+        let piece = self.read_piece();
+        if piece.is_err() {
+            self.rest.offset = self.rest.bytes.len();
+        }
+        Some(piece)
     }
 }
 

@@ -9,6 +9,7 @@ use super::*;
 #[derive(Clone, Debug)]
 enum Change {
     Put(u32, Vec<u8>, Vec<u8>),
+    Patch(u32, Vec<u8>, Vec<(usize, Vec<u8>)>, Vec<u8>),
     Delete(u32, Vec<u8>),
     Drop(u32),
     Draw(u32, SequenceState),
@@ -18,6 +19,8 @@ fn change() -> impl Strategy<Value = Change> {
     let bytes = || vec(any::<u8>(), 0..300);
     prop_oneof![
         (any::<u32>(), bytes(), bytes()).prop_map(|(table, key, row)| Change::Put(table, key, row)),
+        (2..=u32::MAX, bytes(), vec((any::<usize>(), bytes()), 0..3))
+            .prop_map(|(table, key, pieces)| patch(table, key, pieces)),
         (any::<u32>(), bytes()).prop_map(|(table, key)| Change::Delete(table, key)),
         any::<u32>().prop_map(Change::Drop),
         (1..=u32::MAX, 0..u64::MAX >> 1, any::<i64>(), any::<bool>()).prop_map(
@@ -26,11 +29,26 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
+/// A patch, with its pieces as they are to be written.
+fn patch(table: u32, key: Vec<u8>, pieces: Vec<(usize, Vec<u8>)>) -> Change {
+    let mut written = Vec::new();
+    for (offset, piece) in &pieces {
+        write_varint(&mut written, *offset as u64);
+        write_varint(&mut written, piece.len() as u64);
+        written.extend_from_slice(piece);
+    }
+    Change::Patch(table, key, pieces, written)
+}
+
 fn encode(changes: &[Change]) -> OperationsWriter {
     let mut writer = OperationsWriter::new();
     for change in changes {
         match change {
             Change::Put(table, key, row) => writer.put(TableId(*table), key, row),
+            Change::Patch(table, key, pieces, _) => {
+                let pieces = pieces.iter().map(|(offset, piece)| (*offset, piece.as_slice()));
+                writer.patch(TableId(*table), key, pieces);
+            }
             Change::Delete(table, key) => writer.delete(TableId(*table), key),
             Change::Drop(id) => {
                 let change = CatalogChange::DropTable { id: TableId(*id) };
@@ -45,6 +63,7 @@ fn encode(changes: &[Change]) -> OperationsWriter {
 fn as_operation(change: &Change) -> Operation<'_> {
     match change {
         Change::Put(table, key, row) => Operation::Put { table: TableId(*table), key, row },
+        Change::Patch(table, key, _, pieces) => Operation::Patch { table: TableId(*table), key, pieces },
         Change::Delete(table, key) => Operation::Delete { table: TableId(*table), key },
         Change::Drop(id) => Operation::Catalog(Box::new(CatalogChange::DropTable { id: TableId(*id) })),
         Change::Draw(id, state) => Operation::Sequence { sequence: SequenceId(*id), state: *state },
@@ -73,7 +92,15 @@ proptest! {
         let decoded: Vec<Operation<'_>> =
             Operations::new(writer.as_bytes()).collect::<Result<_, _>>().expect("well-formed");
         let expected: Vec<Operation<'_>> = changes.iter().map(as_operation).collect();
-        prop_assert_eq!(decoded, expected);
+        prop_assert_eq!(&decoded, &expected);
+        for (operation, change) in decoded.iter().zip(&changes) {
+            if let (Operation::Patch { pieces, .. }, Change::Patch(_, _, expected, _)) = (operation, change) {
+                let pieces: Vec<(usize, &[u8])> = Pieces::new(pieces).collect::<Result<_, _>>().expect("whole");
+                let expected: Vec<(usize, &[u8])> =
+                    expected.iter().map(|(offset, piece)| (*offset, piece.as_slice())).collect();
+                prop_assert_eq!(pieces, expected);
+            }
+        }
     }
 
     #[test]
@@ -83,12 +110,13 @@ proptest! {
     ) {
         let of_few_tables = changes.into_iter().map(|(table, change)| match change {
             Change::Put(_, key, row) => Change::Put(table, key, row),
+            Change::Patch(_, key, pieces, _) => patch(table.max(2), key, pieces),
             Change::Delete(_, key) => Change::Delete(table, key),
             other => other,
         });
         let changes: Vec<Change> = of_few_tables.collect();
         let table = |change: &Change| match change {
-            Change::Put(table, ..) | Change::Delete(table, _) => Some(*table),
+            Change::Put(table, ..) | Change::Patch(table, ..) | Change::Delete(table, _) => Some(*table),
             _ => None,
         };
         let mut expected: Vec<&Change> = changes.iter().collect();
@@ -98,7 +126,7 @@ proptest! {
             let (mut seen, mut operations) = (0, Operations::new(bytes));
             while let Some(operation) = operations.next() {
                 seen += 1;
-                if let Operation::Put { table, .. } | Operation::Delete { table, .. } = operation? {
+                if let Some((table, _)) = operation?.row() {
                     operations.pass_rows_of(table)?;
                 }
             }

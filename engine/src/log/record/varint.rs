@@ -14,6 +14,12 @@ pub fn write_varint(into: &mut Vec<u8>, mut value: u64) {
     into.push(value as u8);
 }
 
+/// The number of bytes that a number takes.
+#[inline]
+pub fn varint_bytes(value: u64) -> usize {
+    (u64::BITS - (value | 1).leading_zeros()).div_ceil(7) as usize
+}
+
 /// The bytes of a number below 2^56 as a little-endian word, and their count.
 #[inline]
 pub fn word_of_varint(mut value: u64) -> (u64, usize) {

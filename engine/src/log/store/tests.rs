@@ -479,7 +479,7 @@ fn missing_foreign_and_future_files_are_refused() {
         let checksum = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..SECTOR_BYTES]);
         bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
     });
-    assert!(refused(identity(), 1).contains("log format version 9.4"));
+    assert!(refused(identity(), 1).contains("log format version 9.5"));
     log.disk.edit(&log.path(1), |bytes| bytes[..SECTOR_BYTES].fill(0));
     assert!(refused(identity(), 1).contains("its header is missing"));
 }

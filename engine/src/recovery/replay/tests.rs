@@ -1,5 +1,6 @@
 //! Changes that are replayed in groups and pieces give the same result as one by one.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crossbeam_epoch::pin;
@@ -16,10 +17,11 @@ use crate::config::RecoveryProgress;
 use crate::log::record::OperationsWriter;
 use crate::storage::bulk_load::tests::indexed;
 use crate::storage::databases::Databases;
+use crate::storage::row::{RowPatch, pieces};
 use crate::storage::table::Table;
 use crate::storage::table::tests::{definition, row};
 
-const TABLES: [u32; 2] = [1, 2];
+const TABLES: [u32; 2] = [2, 3];
 
 fn installer() -> Installer {
     let databases = Arc::new(Databases::new());
@@ -68,6 +70,42 @@ fn encode(changes: &[Change]) -> Vec<u8> {
     writer.as_bytes().to_vec()
 }
 
+/// The same, with patches of rows that keep their length: of the bytes that differ, or of the column.
+/// `rows` are those that are there before, and after.
+fn encode_patched(
+    installer: &Installer,
+    changes: &[Change],
+    rows: &mut HashMap<(TableId, Vec<u8>), Vec<u8>>,
+    random: &mut StdRng,
+) -> Vec<u8> {
+    let mut writer = OperationsWriter::new();
+    for Change { table, key, row } in changes {
+        let place = (*table, key.clone());
+        let Some(row) = row else {
+            rows.remove(&place);
+            writer.delete(*table, key);
+            continue;
+        };
+        let old = rows.insert(place, row.clone()).filter(|old| old.len() == row.len());
+        let state = installer.databases.by_id(*table).expect("nothing is wrong").shared_state();
+        let (layout, mut patch) = (state.layout(), RowPatch::default());
+        match (old, random.random_range(0..3)) {
+            (Some(old), 0) => {
+                let differ = |at: &usize| old[*at] != row[*at];
+                let start = (0..row.len()).find(differ).unwrap_or(0);
+                let end = (start..row.len()).rfind(differ).map_or(start, |last| last + 1);
+                writer.patch(*table, key, std::iter::once((start, &row[start..end])));
+            }
+            (Some(old), 1) => {
+                assert!(layout.patch(&old, &[(1, layout.value(row, 1))], &mut patch));
+                writer.patch(*table, key, pieces(patch.bytes()));
+            }
+            _ => writer.put(*table, key, row),
+        }
+    }
+    writer.as_bytes().to_vec()
+}
+
 fn table(installer: &Installer, id: u32) -> Arc<Table> {
     installer.databases.by_id(TableId(id)).expect("nothing is wrong")
 }
@@ -93,7 +131,8 @@ fn hash(installer: &Installer) -> u64 {
 #[test]
 fn groups_and_pieces_leave_what_single_rows_do() {
     for seed in 0..40 {
-        let [single, grouped, divided] = [installer(), installer(), installer()];
+        let [single, grouped, divided, patched, patched_divided] = [(); 5].map(|()| installer());
+        let (mut rows_there, mut random) = (HashMap::new(), StdRng::seed_from_u64(seed));
         for round in 0..4 {
             let changes = random_changes(&single, seed * 10 + round, 300);
             for Change { table, key, row } in &changes {
@@ -111,18 +150,31 @@ fn groups_and_pieces_leave_what_single_rows_do() {
                     .replay_piece(&mut Scratch::default(), (0, 8), &operations, piece)
                     .expect("nothing is wrong");
             }
+            let operations = encode_patched(&single, &changes, &mut rows_there, &mut random);
+            patched.replay(&mut Scratch::default(), 0, 8, &operations).expect("nothing is wrong");
+            let mut pieces: Vec<Piece> = divide(&operations, 400);
+            pieces.shuffle(&mut random);
+            for piece in &pieces {
+                patched_divided
+                    .replay_piece(&mut Scratch::default(), (0, 8), &operations, piece)
+                    .expect("nothing is wrong");
+            }
             let expected = hash(&single);
-            assert_eq!((hash(&grouped), hash(&divided)), (expected, expected), "seed {seed}, round {round}");
+            for (number, other) in [&grouped, &divided, &patched, &patched_divided].into_iter().enumerate() {
+                assert_eq!(hash(other), expected, "seed {seed}, round {round}, way {number}");
+            }
         }
         let rows = |installer: &Installer| TABLES.map(|id| table(installer, id).row_count());
-        assert_eq!((rows(&grouped), rows(&divided)), (rows(&single), rows(&single)));
+        for other in [&grouped, &divided, &patched, &patched_divided] {
+            assert_eq!(rows(other), rows(&single));
+        }
     }
 }
 
 #[test]
 fn a_row_that_keeps_its_length_stays_where_it_is() {
     let installer = installer();
-    let table = table(&installer, 1);
+    let table = table(&installer, TABLES[0]);
     let replay = |text: &str| {
         let operations = encode(&[change(&table, 1, Some(text))]);
         installer.replay(&mut Scratch::default(), 0, 8, &operations).expect("nothing is wrong");
@@ -184,7 +236,7 @@ fn pieces_of_ascending_keys_follow_each_other_and_others_go_by_key() {
 #[test]
 fn what_is_not_only_rows_is_not_divided() {
     let mut writer = OperationsWriter::new();
-    (0_u32..100).for_each(|number| writer.put(TableId(1), &number.to_be_bytes(), b"row"));
+    (0_u32..100).for_each(|number| writer.put(TableId(TABLES[0]), &number.to_be_bytes(), b"row"));
     assert!(divide(writer.as_bytes(), 50).len() > 5);
     writer.sequence(SequenceId(3), SequenceState { epoch: 0, value: 7, is_called: true });
     assert!(divide(writer.as_bytes(), 50).is_empty());
@@ -196,11 +248,36 @@ fn what_is_not_only_rows_is_not_divided() {
 #[test]
 fn rows_that_do_not_fit_are_refused_wherever_they_stand() {
     let installer = installer();
-    let table = table(&installer, 1);
+    let table = table(&installer, TABLES[0]);
     let mut changes: Vec<Change> = (0..40).map(|number| change(&table, number, Some("x"))).collect();
     changes[21].row = Some(b"no row".to_vec());
     assert!(installer.replay(&mut Scratch::default(), 0, 8, &encode(&changes)).is_err());
     changes[21] = Change { table: TableId(77), ..change(&table, 21, Some("x")) };
     let error = installer.replay(&mut Scratch::default(), 0, 8, &encode(&changes)).unwrap_err();
     assert!(error.to_string().contains("table 77, which does not exist"));
+}
+
+#[test]
+fn a_patch_without_its_row_is_refused() {
+    let installer = installer();
+    let table = table(&installer, TABLES[0]);
+    let put = change(&table, 1, Some("one"));
+    let replay = |key: &[u8], offset: usize, piece: &[u8]| {
+        let mut writer = OperationsWriter::new();
+        writer.patch(table.id(), key, std::iter::once((offset, piece)));
+        installer.replay(&mut Scratch::default(), 0, 8, writer.as_bytes()).map_err(|error| error.to_string())
+    };
+    let refused = |replayed: Result<(), String>, why: &str| {
+        let error = replayed.expect_err("refused");
+        assert!(error.contains(why), "{error}");
+    };
+    refused(replay(&put.key, 0, &[]), "finds no row");
+    installer.replay(&mut Scratch::default(), 0, 8, &encode(std::slice::from_ref(&put))).expect("nothing is wrong");
+    let length = put.row.as_ref().expect("a row").len();
+    replay(&put.key, length - 3, b"two").expect("it fits");
+    refused(replay(&put.key, length - 2, b"two"), "does not fit the row");
+    refused(replay(&put.key, usize::MAX, b"two"), "out of range");
+    // Bytes that are no text.
+    refused(replay(&put.key, length - 1, &[0xff]), "bad text content");
+    check_indexes(&installer.databases).expect("nothing is wrong");
 }

@@ -9,10 +9,12 @@
 //!
 //! Invariant: no two pieces of a patch overlap, so their order does not matter.
 
+use std::ops::Range;
+
 use hyades_types::scalar::Scalar;
 use hyades_types::value::Value;
 
-use super::{END_BYTES, RowLayout, append_content, end_at, write_fixed};
+use super::{Column, END_BYTES, RowLayout, append_content, end_at, is_content_of, read, write_fixed};
 
 const PIECE_HEADER_BYTES: usize = 8;
 
@@ -60,7 +62,7 @@ impl RowPatch {
 
 /// The pieces of a patch: the offset of each, and its bytes.
 #[inline]
-pub(crate) fn pieces(patch: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+pub(crate) fn pieces(patch: &[u8]) -> impl Iterator<Item = (usize, &[u8])> + Clone {
     let mut rest = patch;
     std::iter::from_fn(move || {
         if rest.len() < PIECE_HEADER_BYTES {
@@ -71,6 +73,11 @@ pub(crate) fn pieces(patch: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
         rest = after;
         Some((offset, piece))
     })
+}
+
+/// Whether every piece of a patch lies in a row of this length.
+pub(crate) fn is_inside(row: &[u8], patch: &[u8]) -> bool {
+    pieces(patch).all(|(offset, piece)| offset.checked_add(piece.len()).is_some_and(|end| end <= row.len()))
 }
 
 /// Writes the pieces of a patch to their places. Pieces that lie outside the row are skipped: it is then not
@@ -142,6 +149,44 @@ impl RowLayout {
         }
         patch.put(column.slot, &scalar.number.to_le_bytes()[..column.width]);
         true
+    }
+
+    /// Whether a patch from a log surely makes another row of this one, which is a row of this layout: each
+    /// of its pieces is a value of a column that is not NULL. If not, the new row must be checked as a whole.
+    pub(crate) fn admits_patch(&self, row: &[u8], patch: &[u8]) -> bool {
+        pieces(patch).all(|(offset, piece)| {
+            let place = offset..offset + piece.len();
+            let mut numbered = self.columns.iter().enumerate();
+            let column = numbered.find(|(_, column)| self.place(row, column) == place);
+            column.is_some_and(|(number, column)| {
+                !self.is_null(row, number as u16) && is_content_of(column.sql_type, piece)
+            })
+        })
+    }
+
+    /// The column of fixed width that begins at this offset of a row, and its value in these bytes.
+    pub fn fixed_value(&self, offset: usize, bytes: &[u8]) -> Option<(u16, Value)> {
+        let is_meant =
+            |column: &Column| column.width > 0 && (column.slot, column.width) == (offset, bytes.len());
+        let number = self.columns.iter().position(is_meant)?;
+        let sql_type = self.columns[number].sql_type;
+        is_content_of(sql_type, bytes).then(|| (number as u16, read(sql_type, bytes)))
+    }
+
+    /// Whether a patch changes bytes of a value of the row.
+    pub(crate) fn is_patched(&self, row: &[u8], number: u16, patch: &[u8]) -> bool {
+        let place = self.place(row, &self.columns[usize::from(number)]);
+        pieces(patch).any(|(offset, piece)| offset < place.end && place.start < offset + piece.len())
+    }
+
+    /// Where the value of a column is.
+    pub(super) fn place(&self, row: &[u8], column: &Column) -> Range<usize> {
+        match column.width {
+            0 => {
+                column.previous.map_or(self.header_bytes, |slot| end_at(row, slot))..end_at(row, column.slot)
+            }
+            width => column.slot..column.slot + width,
+        }
     }
 
     fn patch_nulls(&self, row: &[u8], set: &[(u16, Value)], patch: &mut RowPatch) {

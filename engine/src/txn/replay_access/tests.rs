@@ -59,7 +59,7 @@ fn what_is_rolled_back_leaves_nothing() {
     let hash = access.write_set();
     let savepoint = access.savepoint();
     let written = admitted(&mut access, &table, &one.0);
-    access.update(written, &other_one.1, &other_one.1);
+    access.update(written, &other_one.1, None);
     assert_eq!(insert(&mut access, &table, &two), Insertion::Done);
     let deleted = admitted(&mut access, &table, &one.0);
     access.delete(deleted);

@@ -90,7 +90,7 @@ fn update_unaware(worker: &mut Worker, table: &Arc<Table>, version: u64, number:
     let new = row(table, number, Some(a));
     let key = key(number);
     let written = worker.admit_write(table, &key, None)?;
-    worker.update(written, &new, &new);
+    worker.update(written, &new, None);
     Ok(())
 }
 

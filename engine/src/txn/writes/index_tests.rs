@@ -135,7 +135,7 @@ pub(super) fn update(worker: &mut Worker, table: &Arc<Table>, number: i64, a: Op
     }
     let key = key(number);
     let written = worker.admit_write(table, &key, None)?;
-    worker.update(written, &new, &new);
+    worker.update(written, &new, None);
     Ok(true)
 }
 

@@ -16,6 +16,7 @@ use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::definition::TableId;
 
 use super::resource::Resource;
+use super::undo::RowChange;
 use super::{Body, Reading};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
@@ -100,7 +101,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         };
         state.count_added(1);
         let write_set = self.hash_write(table, key, Some(row));
-        self.note_write(table, key, Some(row), (write_set, version));
+        self.note_write(table, key, RowChange::Put(row), (write_set, version));
         Ok(Insertion::Done)
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crossbeam_epoch::{self as epoch, Guard};
 
 use super::purge_queue::Purgeable;
+use super::undo::RowChange;
 use super::{Body, Reading};
 use crate::protocol::Protocol;
 use crate::storage::history::Snapshot;
@@ -145,12 +146,13 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
         Ok(Writable { table, key })
     }
 
-    fn update(&mut self, Writable { table, key }: Writable<'_>, row: &[u8], change: &[u8]) {
+    fn update(&mut self, Writable { table, key }: Writable<'_>, row: &[u8], patch: Option<&[u8]>) {
         let Some(version) = write_row(table, key, Some(row), &mut self.history, &epoch::pin()) else {
             return;
         };
-        let write_set = self.hash_write(table, key, Some(change));
-        self.note_write(table, key, Some(row), (write_set, version));
+        let write_set = self.hash_write(table, key, Some(patch.unwrap_or(row)));
+        let change = patch.map_or(RowChange::Put(row), |patch| RowChange::shorter(row, patch));
+        self.note_write(table, key, change, (write_set, version));
     }
 
     #[allow(unsafe_code)] // As declared.
@@ -164,8 +166,8 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
             table.state(guard).index().charge_patch(patch.len());
         }
         let write_set = self.hash_write(table, key, Some(patch));
-        let row = if self.command.is_some() { None } else { record.row(guard) };
-        self.note_write(table, key, row, (write_set, version));
+        let row = record.row(guard).unwrap_or_default();
+        self.note_write(table, key, RowChange::shorter(row, patch), (write_set, version));
     }
 
     fn delete(&mut self, Writable { table, key }: Writable<'_>) {
@@ -174,7 +176,7 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
         let Some(version) = write_row(table, key, None, &mut self.history, &guard) else { return };
         self.purgeable.push(Purgeable::row(table, key));
         let write_set = self.hash_write(table, key, None);
-        self.note_write(table, key, None, (write_set, version));
+        self.note_write(table, key, RowChange::Delete, (write_set, version));
     }
 
     fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64> {

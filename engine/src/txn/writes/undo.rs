@@ -10,11 +10,30 @@ use super::{Body, Reading, Undo, UndoAction};
 use crate::log::record::command::WriteSetHash;
 use crate::protocol::Protocol;
 use crate::storage::history::Handle;
+use crate::storage::row::pieces;
 use crate::storage::table::Table;
 use crate::txn::row_changes::take_back;
 
 /// The cost of restoring a row, as work of a guest.
 const UNITS_PER_UNDONE_ROW: u32 = 30;
+
+/// What a write has done to a row, as the log is to say it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RowChange<'a> {
+    /// It is this one now.
+    Put(&'a [u8]),
+    /// It has these pieces ([`crate::storage::row::RowPatch`]).
+    Patch(&'a [u8]),
+    Delete,
+}
+
+impl<'a> RowChange<'a> {
+    /// The patch that has led to this row, or the row if that is shorter.
+    #[inline]
+    pub(super) fn shorter(row: &'a [u8], patch: &'a [u8]) -> RowChange<'a> {
+        if patch.len() < row.len() { RowChange::Patch(patch) } else { RowChange::Put(row) }
+    }
+}
 
 impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// Adds a write to the write-set hash of a call; returns the previous hash.
@@ -32,16 +51,17 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
-        row: Option<&[u8]>,
+        change: RowChange<'_>,
         (write_set, version): (WriteSetHash, Handle),
     ) {
         let place = self.table_place(table);
         let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
         self.keys.extend_from_slice(key);
         if P::WRITES_LOG && self.command.is_none() && !table.id().is_temporary() {
-            match row {
-                Some(row) => self.payload.put(table.id(), key, row),
-                None => self.payload.delete(table.id(), key),
+            match change {
+                RowChange::Put(row) => self.payload.put(table.id(), key, row),
+                RowChange::Patch(patch) => self.payload.patch(table.id(), key, pieces(patch)),
+                RowChange::Delete => self.payload.delete(table.id(), key),
             }
         }
         let action = UndoAction::Row { table: place, key_end: self.keys.len(), version };
