@@ -25,7 +25,7 @@ use crate::workload::smallbank::SmallBank;
 use crate::workload::tpcc::{Mix, Scale, Tpcc};
 use crate::workload::transfer::Transfer;
 use crate::workload::ycsb::Ycsb;
-use crate::workload::{Violation, Workload};
+use crate::workload::{Violation, Workload, load};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WorkloadKind {
@@ -380,7 +380,7 @@ fn run_connected(arguments: &BenchArguments, workload: &dyn Workload, url: &str)
         for script in workload.schema() {
             connection.script(script).with_context(|| format!("the procedures of {}", workload.name()))?;
         }
-        workload.load(&mut connection).with_context(|| format!("loading {}", workload.name()))?;
+        load(workload, arguments.workers, || WireConnection::new(url))?;
     }
     let (target, calls, logging) =
         (url.to_owned(), workload.calls(), arguments.logging.unwrap_or(Logging::Auto));

@@ -121,7 +121,7 @@ impl Calls {
         for script in workload.schema() {
             connection.script(script)?;
         }
-        workload.load(&mut connection)?;
+        (0..workload.parts()).try_for_each(|part| workload.load(part, &mut connection))?;
         let options = SessionOptions {
             user: "hyades".to_owned(),
             database: "hyades".to_owned(),

@@ -24,7 +24,7 @@ use crate::drive::{self, NewCaller, OnProgress, Plan};
 use crate::spread::Spread;
 use crate::target::embedded::EmbeddedConnection;
 use crate::target::{Caller, Connection, Ended};
-use crate::workload::{Request, Violation, Workload};
+use crate::workload::{Request, Violation, Workload, load};
 
 /// How transactions are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -187,8 +187,8 @@ impl Instance {
         for script in workload.schema() {
             connection.script(script).with_context(|| format!("the procedures of {}", workload.name()))?;
         }
-        workload.load(&mut connection).with_context(|| format!("loading {}", workload.name()))?;
         drop(connection);
+        load(workload, setting.workers, || instance.connection())?;
         if variant.is_durable() {
             instance.database()?.shutdown()?;
             instance.database = None;

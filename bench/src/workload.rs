@@ -19,8 +19,10 @@ pub mod transfer;
 pub mod ycsb;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use hyades_engine::db::Engine;
 
 pub use crate::target::{Argument, Call, Caller, Connection, Parameter, Request};
@@ -54,8 +56,12 @@ pub trait Workload: Send + Sync {
     fn name(&self) -> &'static str;
     /// Creates tables and procedures.
     fn schema(&self) -> Vec<&'static str>;
-    /// Fills the tables.
-    fn load(&self, connection: &mut dyn Connection) -> Result<()>;
+    /// Into how many parts its rows are divided for loading.
+    fn parts(&self) -> u64 {
+        1
+    }
+    /// Copies one part of the rows into the tables. Parts may be copied at the same time.
+    fn load(&self, part: u64, connection: &mut dyn Connection) -> Result<()>;
     fn calls(&self) -> &'static [Call];
     /// The stream of one worker out of `workers`.
     fn stream(&self, worker: u64, workers: u64, seed: u64) -> Box<dyn Calls>;
@@ -73,6 +79,59 @@ pub trait Workload: Send + Sync {
     fn describe(&self) -> String;
 }
 
+/// Fills the tables of a workload, through as many connections at the same time as there are workers and
+/// parts to copy.
+///
+/// # Errors
+/// The first error of a connection.
+pub fn load<C: Connection>(
+    workload: &dyn Workload,
+    workers: u64,
+    connect: impl Fn() -> Result<C> + Sync,
+) -> Result<()> {
+    let next = AtomicU64::new(0);
+    let copy = || -> Result<()> {
+        let mut connection = connect()?;
+        loop {
+            let part = next.fetch_add(1, Ordering::Relaxed);
+            if part >= workload.parts() {
+                return Ok(());
+            }
+            if let Err(error) = workload.load(part, &mut connection) {
+                // The others need not go on.
+                next.store(workload.parts(), Ordering::Relaxed);
+                return Err(error.context(format!("loading {}", workload.name())));
+            }
+        }
+    };
+    let connections = workload.parts().min(workers.max(1));
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..connections).map(|_| scope.spawn(copy)).collect();
+        let joined = threads.into_iter().map(|thread| {
+            thread.join().unwrap_or_else(|_| Err(anyhow!("a thread that loads {} panicked", workload.name())))
+        });
+        joined.collect::<Vec<Result<()>>>().into_iter().collect()
+    })
+}
+
+/// Copies a part of rows in, of which `number` are divided into parts of about [`ROWS_OF_PART`].
+pub fn copy_part(
+    connection: &mut dyn Connection,
+    table: &str,
+    (part, number): (u64, u64),
+    mut row: impl FnMut(u64, &mut String),
+) -> Result<()> {
+    let first = part * ROWS_OF_PART;
+    copy_rows(connection, table, number.min(first + ROWS_OF_PART) - first, |at, line| row(first + at, line))
+}
+
+/// The number of parts of this many rows.
+pub fn parts_of(rows: u64) -> u64 {
+    rows.div_ceil(ROWS_OF_PART).max(1)
+}
+
+/// The rows of a part that one connection copies.
+const ROWS_OF_PART: u64 = 50_000;
 /// The rows of one COPY. It bounds the size of a transaction.
 const ROWS_AT_ONCE: u64 = 10_000;
 

@@ -123,7 +123,7 @@ fn every_condition_of_tpcc_finds_its_damage() {
     for script in TPCC.schema() {
         connection.script(script).expect("it compiles");
     }
-    TPCC.load(&mut connection).expect("it is empty");
+    (0..TPCC.parts()).for_each(|part| TPCC.load(part, &mut connection).expect("it is empty"));
     assert_eq!(TPCC.check(&mut connection).expect("it can be read"), Vec::new(), "the population itself");
     for (damage, condition) in DAMAGE {
         connection.script("BEGIN").expect("no transaction is open");

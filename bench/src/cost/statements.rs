@@ -108,7 +108,7 @@ impl Workload for Statements {
         vec![self.schema]
     }
 
-    fn load(&self, connection: &mut dyn Connection) -> Result<()> {
+    fn load(&self, _part: u64, connection: &mut dyn Connection) -> Result<()> {
         if !self.has_accounts() {
             return Ok(());
         }

@@ -58,7 +58,7 @@ impl Workload for Bank {
         vec![include_str!("../../workloads/bank.sql")]
     }
 
-    fn load(&self, connection: &mut dyn Connection) -> Result<()> {
+    fn load(&self, _part: u64, connection: &mut dyn Connection) -> Result<()> {
         // Writing into a String cannot fail.
         super::copy_rows(connection, "spouse", self.customers, |row, line| {
             let _ = match spouse(row, self.customers) {

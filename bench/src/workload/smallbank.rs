@@ -80,7 +80,7 @@ impl Workload for SmallBank {
         vec![include_str!("../../workloads/smallbank.sql")]
     }
 
-    fn load(&self, connection: &mut dyn Connection) -> Result<()> {
+    fn load(&self, _part: u64, connection: &mut dyn Connection) -> Result<()> {
         // Writing into a String cannot fail.
         super::copy_rows(connection, "account", self.customers, |row, line| {
             let _ = write!(line, "{}\t{row}", name(row));

@@ -33,8 +33,16 @@ impl Workload for Tpcc {
         ]
     }
 
-    fn load(&self, connection: &mut dyn Connection) -> Result<()> {
-        load::all(self, connection)
+    /// The items, and the warehouses.
+    fn parts(&self) -> u64 {
+        1 + self.warehouses
+    }
+
+    fn load(&self, part: u64, connection: &mut dyn Connection) -> Result<()> {
+        match part {
+            0 => load::items(self, connection),
+            warehouse => load::warehouse(self, warehouse, connection),
+        }
     }
 
     fn calls(&self) -> &'static [Call] {

@@ -51,7 +51,7 @@ impl Workload for Transfer {
         vec![if self.is_native { tables } else { SQL }]
     }
 
-    fn load(&self, connection: &mut dyn Connection) -> Result<()> {
+    fn load(&self, _part: u64, connection: &mut dyn Connection) -> Result<()> {
         super::copy_rows(connection, "account", self.accounts, |row, line| {
             // Writing into a String cannot fail.
             let _ = write!(line, "{row}\t{FIRST_BALANCE}");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use rand::RngExt;
 
-use super::{Argument, Call, Calls, Connection, Parameter, Request, Violation, Workload};
+use super::{Argument, Call, Calls, Connection, Parameter, Request, Violation, Workload, parts_of};
 use crate::generator::{Zipf, letters, random_for};
 
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +59,12 @@ impl Workload for Ycsb {
         vec![include_str!("../../workloads/ycsb.sql")]
     }
 
-    fn load(&self, connection: &mut dyn Connection) -> Result<()> {
-        super::copy_rows(connection, "usertable", self.rows, |row, line| {
+    fn parts(&self) -> u64 {
+        parts_of(self.rows)
+    }
+
+    fn load(&self, part: u64, connection: &mut dyn Connection) -> Result<()> {
+        super::copy_part(connection, "usertable", (part, self.rows), |row, line| {
             let mut random = random_for(&[1, row]);
             // Writing into a String cannot fail.
             let _ = write!(line, "{}", row + 1);

@@ -97,20 +97,15 @@ fn customers_in_order(warehouse: u64, district: u64, customers: u64) -> Vec<u64>
     all
 }
 
-pub(super) fn all(tpcc: &Tpcc, connection: &mut dyn Connection) -> Result<()> {
-    items(tpcc, connection)?;
-    for warehouse in 1..=tpcc.warehouses {
-        head(tpcc, warehouse, connection)?;
-        stock(tpcc, warehouse, connection)?;
-        customers(tpcc, warehouse, connection)?;
-        for district in 1..=DISTRICTS {
-            orders(tpcc, warehouse, district, connection)?;
-        }
-    }
-    Ok(())
+/// Loads what belongs to a warehouse.
+pub(super) fn warehouse(tpcc: &Tpcc, warehouse: u64, connection: &mut dyn Connection) -> Result<()> {
+    head(tpcc, warehouse, connection)?;
+    stock(tpcc, warehouse, connection)?;
+    customers(tpcc, warehouse, connection)?;
+    (1..=DISTRICTS).try_for_each(|district| orders(tpcc, warehouse, district, connection))
 }
 
-fn items(tpcc: &Tpcc, connection: &mut dyn Connection) -> Result<()> {
+pub(super) fn items(tpcc: &Tpcc, connection: &mut dyn Connection) -> Result<()> {
     copy_rows(connection, "item", tpcc.scale.items, |row, line| {
         let mut random = random_of(Of::Item, &[row]);
         let (image, price) = (random.random_range(1..=10_000), random.random_range(100..=10_000));
