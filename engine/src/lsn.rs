@@ -126,11 +126,17 @@ impl LsnVector {
     /// ElemWiseMax of the paper (section 3.1).
     #[inline]
     pub fn raise(&mut self, other: &[u64]) {
-        if self.0.len() < other.len() {
-            self.lengthen(other.len());
+        self.raise_each(other.iter().copied());
+    }
+
+    /// The same for entries that are yet to be read.
+    #[inline]
+    pub fn raise_each(&mut self, entries: impl ExactSizeIterator<Item = u64>) {
+        if self.0.len() < entries.len() {
+            self.lengthen(entries.len());
         }
-        for (mine, theirs) in self.0.iter_mut().zip(other) {
-            *mine = (*mine).max(*theirs);
+        for (mine, theirs) in self.0.iter_mut().zip(entries) {
+            *mine = (*mine).max(theirs);
         }
     }
 

@@ -155,11 +155,12 @@ impl Taurus {
     /// Makes the LV final (invariants 2 and 4).
     #[inline]
     fn freeze(&self, dependencies: &mut Dependencies, is_barrier: bool) {
-        for log in 0..self.logs.count() {
-            if !mutant::is_active(Mutant::ZeroTupleLv) {
-                dependencies.vector.raise_entry(log, self.anchors.floor(log));
-            }
-            if is_barrier && !mutant::is_active(Mutant::NoBarrier) {
+        if !mutant::is_active(Mutant::ZeroTupleLv) {
+            let floor = self.anchors.floor.iter();
+            dependencies.vector.raise_each(floor.map(|entry| entry.load(Ordering::Acquire)));
+        }
+        if is_barrier && !mutant::is_active(Mutant::NoBarrier) {
+            for log in 0..self.logs.count() {
                 let reserved = self.logs.reserved(log);
                 dependencies.vector.raise_entry(log, reserved);
                 self.anchors.note_named(log, reserved);
@@ -217,15 +218,14 @@ impl Protocol for Taurus {
     }
 
     fn write_mark(&self, token: &LsnVector, mark: &[AtomicU64]) {
-        for (word, entry) in mark.iter().zip(token.entries().iter().chain(std::iter::repeat(&0))) {
-            word.store(*entry, Ordering::Relaxed);
-        }
+        let entries = token.entries();
+        let (named, rest) = mark.split_at(entries.len().min(mark.len()));
+        named.iter().zip(entries).for_each(|(word, entry)| word.store(*entry, Ordering::Relaxed));
+        rest.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
     fn follow(&self, mark: &[AtomicU64], dependencies: &mut Dependencies) {
-        for (log, word) in mark.iter().enumerate() {
-            dependencies.vector.raise_entry(log, Lsn(word.load(Ordering::Relaxed)));
-        }
+        dependencies.vector.raise_each(mark.iter().map(|word| word.load(Ordering::Relaxed)));
     }
 
     fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
@@ -255,7 +255,8 @@ impl Protocol for Taurus {
             dependencies.vector.raise_entry(log, Lsn(inside));
         }
         // The anchor is read before the place is reserved (invariant 5).
-        let anchor = |of| self.anchors.published(log, of);
+        let published = &self.anchors.published[log];
+        let anchor = |of: usize| published[of].load(Ordering::Acquire);
         let vector = dependencies.vector.entries();
         let write_field = |header: &mut Vec<u8>| compress(vector, anchor, header);
         let CommitPayload { operations, commit } = *payload;

@@ -272,7 +272,9 @@ fn a_patch_without_its_row_is_refused() {
         assert!(error.contains(why), "{error}");
     };
     refused(replay(&put.key, 0, &[]), "finds no row");
-    installer.replay(&mut Scratch::default(), 0, 8, &encode(std::slice::from_ref(&put))).expect("nothing is wrong");
+    installer
+        .replay(&mut Scratch::default(), 0, 8, &encode(std::slice::from_ref(&put)))
+        .expect("nothing is wrong");
     let length = put.row.as_ref().expect("a row").len();
     replay(&put.key, length - 3, b"two").expect("it fits");
     refused(replay(&put.key, length - 2, b"two"), "does not fit the row");
