@@ -61,6 +61,7 @@ fn definition(of: &str, types: &[SqlType], body: &str) -> RoutineDefinition {
         is_strict: false,
         traits: Default::default(),
         aggregate: None,
+        cast: None,
         declared: None,
     }
 }

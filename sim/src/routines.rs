@@ -86,6 +86,7 @@ pub fn definition(name: &str, parameters: usize, body: &str) -> RoutineDefinitio
         is_strict: false,
         traits: Default::default(),
         aggregate: None,
+        cast: None,
         declared: None,
     }
 }

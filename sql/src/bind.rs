@@ -7,7 +7,8 @@
 //! Files:
 //! * results: `tree` (of a query), `bound` (an expression: type and place), `rights` (what the user needs),
 //!   `callee` (routines that are called), `meanings` (what names and literals meant);
-//! * types: `types` (their names), `domain`, `coerce` (conversions), `collation`;
+//! * types: `types` (their names), `domain`, `coerce` (conversions), `user_cast` (those that users have
+//!   created), `collation`;
 //! * expressions: `expression` (the walk), `row_expression` (over one row), `rows` (as values),
 //!   `row_columns` (their fields), `made_rows`, `row_syntax`, `operator`, `any_case`, `special` (constructs
 //!   with a grammar of their own), `overlaps`, `array_expression`, `json_expression`, `hstore_expression`,
@@ -85,6 +86,7 @@ pub(crate) mod support_call;
 pub(crate) mod tree;
 pub(crate) mod types;
 mod user_aggregate;
+mod user_cast;
 pub(crate) mod variable;
 mod variadic_call;
 pub(crate) mod view;
@@ -95,7 +97,7 @@ mod window_definition;
 pub(crate) mod windowing;
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -381,6 +383,9 @@ impl Slots {
 /// Types that a procedure was compiled with.
 pub(crate) type UsedTypes = Rc<RefCell<Vec<Arc<StoredType>>>>;
 
+/// Casts of users that a procedure applies.
+pub(crate) type UsedCasts = Rc<RefCell<Vec<Arc<Routine>>>>;
+
 /// See the module head.
 pub(crate) struct Binder<'a> {
     pub(crate) sql: &'a str,
@@ -449,6 +454,10 @@ pub(crate) struct Binder<'a> {
     pub(crate) callees: Rc<RefCell<Vec<CalleeEntry>>>,
     /// Types that the statement names, shared with the code.
     pub(crate) types: UsedTypes,
+    /// Casts that the statement applies, shared with the code.
+    pub(crate) casts: UsedCasts,
+    /// All casts that users have created, once they have been looked up.
+    created_casts: OnceCell<Vec<Arc<Routine>>>,
     /// Routines that expressions call.
     pub(crate) called: Vec<Arc<Routine>>,
     /// What the parts of an expression that is to be kept mean.
@@ -518,6 +527,8 @@ impl<'a> Binder<'a> {
             current: None,
             callees: Rc::default(),
             types: Rc::default(),
+            casts: Rc::default(),
+            created_casts: OnceCell::new(),
             called: Vec::new(),
             meanings: None,
             depth: 0,

@@ -18,7 +18,8 @@
 //! * Other kinds of objects: `views`, `view_changes`, `materialized_views`, `sequences`, `drawing_defaults`
 //!   (defaults that draw from them), `routine_definition` (procedures and functions), `aggregates`, `types`,
 //!   `enum_types`, `composite_types`, `domains`, `type_spelling` (types in stored texts), `stored_texts`,
-//!   `schemas`, `roles`, `databases`, `triggers`, `extensions`.
+//!   `schemas`, `roles`, `databases`, `triggers`, `extensions`,
+//!   `casts`.
 //! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
@@ -28,6 +29,7 @@ mod alter_table;
 pub(crate) mod alteration;
 pub(crate) mod alteration_steps;
 mod bound;
+mod casts;
 mod checks;
 mod column_changes;
 pub(crate) mod command;
@@ -111,6 +113,7 @@ impl Compiler<'_> {
             Statement::DropType(drop) => self.drop_type(drop),
             Statement::Trigger(command) => self.trigger_command(command)?,
             Statement::Extension(command) => self.extension_command(command),
+            Statement::Cast(command) => self.cast_command(command)?,
             Statement::CreateIndex(create) => self.create_index(create)?,
             Statement::DropIndex(drop) => self.drop_index(drop)?,
             Statement::RenameIndex(rename) => self.rename_index(rename),
@@ -171,6 +174,7 @@ impl Viewpoint {
             SchemaCommand::DropSequence(drop) => self.dropped_sequences(drop, output),
             SchemaCommand::Type(command) => self.type_changes(command, output),
             SchemaCommand::Extension(command) => self.changed_extensions(command, output),
+            SchemaCommand::Cast(command) => self.cast_changes(command, output),
             SchemaCommand::Comment { on, name, text } => self.commented(on, name, text.as_deref()),
             SchemaCommand::Drop { tables, if_exists, cascades } => {
                 let dropped = self.existing_tables(tables, *if_exists, output)?;

@@ -138,7 +138,7 @@ impl<'a> Compiler<'a> {
         parameters: u16,
     ) -> Result<Compiler<'a>> {
         let binder = Binder::new(sql, context, declared, parameters)?;
-        let code = Code::new(binder.slots(), Rc::clone(&binder.callees), Rc::clone(&binder.types));
+        let code = Code::new(&binder);
         let purpose = Purpose::Run;
         let draw_registers = Vec::new();
         let (nested, through, events) = (None, None, Events::default());
@@ -193,10 +193,7 @@ impl<'a> Compiler<'a> {
         let registers = self.binder.register_count();
         self.code.add_views(std::mem::take(&mut self.binder.views));
         self.code.add_rights(self.binder.rights.take());
-        let code = std::mem::replace(
-            &mut self.code,
-            Code::new(self.binder.slots(), Rc::clone(&self.binder.callees), Rc::clone(&self.binder.types)),
-        );
+        let code = std::mem::replace(&mut self.code, Code::new(&self.binder));
         code.finish(name, parameters, registers, output).map(Arc::new)
     }
 

@@ -11,7 +11,8 @@
 //! * parsers of our own, on `tokens`: `control` (small statements), `copy_syntax`, `cursor_syntax`,
 //!   `comment_syntax`, `index_syntax`, `parameter_syntax`, `routine_syntax`, `aggregate_syntax`,
 //!   `schema_syntax`, `sequence_syntax`, `table_as_syntax`, `view_syntax`, `materialized_syntax`,
-//!   `type_syntax`, `domain_syntax`, `role_syntax`, `database_syntax`, `trigger_syntax`, `extension_syntax`;
+//!   `type_syntax`, `domain_syntax`, `role_syntax`, `database_syntax`, `trigger_syntax`, `extension_syntax`,
+//!   `cast_syntax`;
 //! * sqlparser: `query` (calls it, and respells its errors), with `dialect` and `keywords` (what it accepts);
 //! * tokens respelled for it: `plain_words` (removed), `operator_signs`, `nested_parentheses`, `array_suffix`
 //!   (`text ARRAY`), `element_target` (`SET a[1] =`), `field_wildcard` (`(row).*`), `conflict_syntax` (the
@@ -29,6 +30,7 @@ pub(crate) mod aggregate_syntax;
 pub(crate) mod alteration_syntax;
 mod array_suffix;
 pub(crate) mod call_syntax;
+mod cast_syntax;
 mod comment_syntax;
 pub(crate) mod conflict_syntax;
 pub(crate) mod control;
@@ -80,8 +82,8 @@ mod written_names;
 use hyades_types::error::Result;
 
 pub(crate) use parsed::{
-    AccessCommand, AlterSchema, AlterSequence, AlterType, AttributeAction, ChangeParameters, Comment,
-    Commented, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, CreateAggregate,
+    AccessCommand, AlterSchema, AlterSequence, AlterType, AttributeAction, CastCommand, ChangeParameters,
+    Comment, Commented, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, CreateAggregate,
     CreateExtension, CreateIndex, CreateRoutine, CreateSchema, CreateSequence, CreateTableAs,
     CreateTableLike, CreateTrigger, CreateType, CreateView, DatabaseCommand, DatabaseOptions, DeclareCursor,
     DomainAction, DropIndex, DropRoutine, DropSchema, DropSequence, DropType, DropView, ExplainFormat,
@@ -89,8 +91,8 @@ pub(crate) use parsed::{
     IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo, OnCommit,
     Overriding, Owned, ParameterChange, ParameterHolder, QualifiedName, Refresh, RenameIndex, RoleName,
     RoleOption, SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TriggerAction,
-    TriggerCommand, TypeAction, WrittenAttribute, WrittenCheck, WrittenDomain, WrittenParameter,
-    WrittenReturns, WrittenType,
+    TriggerCommand, TypeAction, WrittenAttribute, WrittenCheck, WrittenDomain, WrittenMethod,
+    WrittenParameter, WrittenReturns, WrittenType,
 };
 
 use lexer::TokenKind;
@@ -134,6 +136,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
                 database_syntax::drop_database,
                 trigger_syntax::drop_trigger,
                 extension_syntax::drop_extension,
+                cast_syntax::drop_cast,
             ],
         ),
         "alter" => first_of(
@@ -213,6 +216,9 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
     }
     if let Some(extension) = extension_syntax::create(sql)? {
         return Ok(extension);
+    }
+    if let Some(cast) = cast_syntax::create(sql)? {
+        return Ok(cast);
     }
     let parsed = match (table_as_syntax::create(sql)?, sequence_syntax::create(sql)?) {
         (Some(create), _) | (_, Some(create)) => Some(create),

@@ -11,10 +11,10 @@
 //!   makes the rows of which), `row` (values of rows), `snapshot` (what is known when a statement begins),
 //!   `object_id` (numbers of objects), `names` (objects by name and number);
 //! * rows: `class` and `classes` (relations and columns), `constraints`, `routines`, `roles`, `comments`,
-//!   `triggers`, `extensions`, `available_extensions` (those that can be created), `data_types` (from
-//!   `types.txt`), `operator_classes`, `user_types` (those that users have created) and `domains`, `cluster`
-//!   (everything that exists once), `builtins` (functions, operators and casts, from `functions.txt` and
-//!   other files), `sizes` (memory and logs);
+//!   `triggers`, `casts`, `extensions`, `available_extensions` (those that can be created), `data_types`
+//!   (from `types.txt`), `operator_classes`, `user_types` (those that users have created) and `domains`,
+//!   `cluster` (everything that exists once), `builtins` (functions, operators and casts, from
+//!   `functions.txt` and other files), `sizes` (memory and logs);
 //! * `views` and `statistics`: the views on those; `information_schema` and `granted` (its views about
 //!   privileges), with `visibility` (who sees which rows);
 //! * functions that SQL can call: `functions`; `definitions` (objects as SQL), `shown_text` (that SQL without
@@ -23,6 +23,7 @@
 mod answers;
 pub(crate) mod available_extensions;
 pub(crate) mod builtins;
+mod casts;
 mod class;
 mod classes;
 mod cluster;
@@ -50,3 +51,5 @@ mod triggers;
 mod user_types;
 mod views;
 mod visibility;
+
+pub(crate) use data_types::physical_form;

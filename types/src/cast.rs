@@ -13,6 +13,7 @@
 
 use bigdecimal::num_bigint::Sign;
 use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
 
 use crate::collect;
 use crate::error::{Error, Result, sqlstate};
@@ -25,7 +26,7 @@ use crate::value::{ArrayElement, ArrayValue, Numeric, Precision, SqlType, Value}
 use crate::{arithmetic, datetime, json, memory, network, numeric, text};
 
 /// When a cast may be applied. A later one includes the earlier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum CastContext {
     Implicit,
     Assignment,

@@ -9,18 +9,17 @@
 //!   `generation` (computed columns, also those that indexes on expressions need), `index_definition`,
 //!   `trigger_definition`;
 //! * other objects: `sequence_definition`, `view_definition`, `routine_definition`, `aggregate_definition`,
-//!   `type_definition`,
-//!   `database_definition`;
+//!   `cast_definition`, `type_definition`, `database_definition`;
 //! * `comment`: which object, or part of one, a comment is on; `renumbering`: a catalog's copy.
 
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Rights, Role, RoleId};
-use crate::value::CreatedType;
-use crate::value::SqlType;
 use crate::value::composite::{CompositeField, CompositeType};
+use crate::value::{CreatedType, SqlType};
 
 mod aggregate_definition;
+mod cast_definition;
 mod check_constraint;
 mod comment;
 mod database_definition;
@@ -36,6 +35,7 @@ mod type_definition;
 mod view_definition;
 
 pub use aggregate_definition::{AggregateDefinition, AggregateSteps, SupportFunction};
+pub use cast_definition::{CastDefinition, CastMethod};
 pub use check_constraint::CheckConstraint;
 pub use comment::{CommentPart, CommentTarget};
 pub use database_definition::{DatabaseDefinition, DatabaseId};

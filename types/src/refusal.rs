@@ -63,7 +63,7 @@ missing! {
     BitStrings => "Use an integer with &, | and #, or bytea.",
     /// Functions in the arguments of CALL.
     CallArguments => "Compute the value first, and give it to CALL as a value.",
-    /// CREATE CAST.
+    /// Casts of domains, and of types whose values differ inside.
     Casts => "Write a function that converts the value, and call it.",
     /// LOCK TABLE of relations of the catalog.
     CatalogLocks => "It is not needed: leave the statement out.",

@@ -165,6 +165,7 @@ impl Procedure {
     pub fn is_current(&self) -> bool {
         self.tables.iter().all(|used| used.table.version() == used.version && !used.table.is_dropped())
             && self.types.iter().all(|used| !used.is_superseded())
+            && self.casts.iter().all(|used| !used.is_dropped())
             && self.called().all(|called| !called.routine.is_dropped() && called.procedure.is_current())
     }
 }

@@ -89,6 +89,8 @@ pub struct Procedure {
     pub asks_catalog: bool,
     /// Enum types that its source names.
     pub types: Vec<Arc<StoredType>>,
+    /// Casts of users that it applies.
+    pub casts: Vec<Arc<Routine>>,
     /// Whether it, or what it calls, uses views or types. No run opens them, so before a run the caller
     /// checks that they have not changed.
     pub uses_unopened: bool,

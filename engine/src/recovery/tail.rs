@@ -240,6 +240,7 @@ mod tests {
             is_strict: false,
             traits: Default::default(),
             aggregate: None,
+            cast: None,
             declared: None,
         };
         let (databases, id) = (Databases::new(), RoutineId(9));

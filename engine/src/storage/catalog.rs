@@ -69,7 +69,7 @@ pub(crate) use access::{AccessChange, hand_on_rights};
 pub(crate) use comments::put_comment;
 pub use comments::{Comment, Comments};
 pub(crate) use replaced::CommittedTables;
-pub use routines::duplicate_routine;
+pub use routines::{duplicate_cast, duplicate_routine};
 pub use schemas::{Schemas, duplicate_schema};
 pub use types::duplicate_type;
 

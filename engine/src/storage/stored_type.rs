@@ -115,6 +115,7 @@ fn check_of(definition: &TypeDefinition) -> Option<Routine> {
         path: None,
         traits: RoutineTraits::default(),
         aggregate: None,
+        cast: None,
         declared: None,
     };
     Some(Routine::new(RoutineId(definition.id), check))

@@ -43,6 +43,7 @@ fn definition(body: &str) -> RoutineDefinition {
         is_strict: false,
         traits: Default::default(),
         aggregate: None,
+        cast: None,
         declared: None,
     }
 }

@@ -170,10 +170,23 @@ impl Binder<'_> {
             {
                 Ok(Some(row))
             }
-            Class::Typed(from) => match allowed(from, to) {
-                Some(weakest) if weakest <= context => cast(bound.expr, from, to, is_explicit).map(Some),
-                _ => Ok(None),
+            Class::Typed(from) => match self.created_cast(from, to) {
+                Some((routine, weakest)) if weakest <= context => {
+                    self.apply_cast(&routine, (bound.expr, from), to, is_explicit).map(Some)
+                }
+                Some(_) => Ok(None),
+                None => self.convert((bound.expr, from), to, context),
             },
+        }
+    }
+
+    /// A conversion that exists from the start.
+    fn convert(&self, (expr, from): (Expr, SqlType), to: SqlType, context: Context) -> Result<Option<Expr>> {
+        match allowed(from, to) {
+            Some(weakest) if weakest <= context => {
+                cast(expr, from, to, context == Context::Explicit).map(Some)
+            }
+            _ => Ok(None),
         }
     }
 
@@ -262,8 +275,7 @@ impl Binder<'_> {
     pub(crate) fn condition(&mut self, bound: Bound, what: &str) -> Result<Expr> {
         let from = bound.type_name();
         let place = bound.place;
-        let is_boolean_like = !matches!(bound.class, Class::Typed(sql_type) if sql_type != SqlType::Boolean);
-        if is_boolean_like && let Some(expr) = self.try_coerce(bound, SqlType::Boolean, Context::Implicit)? {
+        if let Some(expr) = self.try_coerce(bound, SqlType::Boolean, Context::Assignment)? {
             return Ok(expr);
         }
         let message = format!("argument of {what} must be type boolean, not type {from}");
@@ -300,8 +312,9 @@ impl Binder<'_> {
                 return Err(self.place(Error::input(sqlstate::DATATYPE_MISMATCH, message), item.place));
             }
             // PostgreSQL's select_common_type: of types that convert to each other, as strings do, the first.
-            let takes_over =
-                !is_preferred(current) && is_implicit(current, sql_type) && !is_implicit(sql_type, current);
+            let takes_over = !is_preferred(current)
+                && self.converts(current, sql_type)
+                && !self.converts(sql_type, current);
             let winner = if takes_over && !current.is_same_base(sql_type) { sql_type } else { current };
             // Different lengths leave the type without a length.
             chosen = Some(winner.without_modifier());

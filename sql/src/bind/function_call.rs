@@ -10,7 +10,7 @@ use sqlparser::ast::{self, Function, FunctionArguments};
 
 use super::aggregate::is_aggregate_name;
 use super::bound::no_parameter_type;
-use super::coerce::{Category, category, is_implicit, is_preferred};
+use super::coerce::{Category, category, is_preferred};
 use super::defaults::with_defaults;
 use super::missing::is_missing;
 use super::routine_call::{Arguments, Chosen};
@@ -46,7 +46,7 @@ fn has_arity(signature: &Signature, arguments: usize) -> bool {
     }
 }
 
-fn fit(signature: &Signature, arguments: &[Bound]) -> Option<Fit> {
+fn fit(binder: &Binder<'_>, signature: &Signature, arguments: &[Bound]) -> Option<Fit> {
     let mut fit = Fit { exact: 0, preferred: 0, strings: 0 };
     for (at, argument) in arguments.iter().enumerate() {
         let wanted = match pattern(signature, at) {
@@ -61,7 +61,7 @@ fn fit(signature: &Signature, arguments: &[Bound]) -> Option<Fit> {
             {
                 fit.exact += 1;
             }
-            Some(own) if is_implicit(own, wanted) => fit.preferred += usize::from(is_preferred(wanted)),
+            Some(own) if binder.converts(own, wanted) => fit.preferred += usize::from(is_preferred(wanted)),
             Some(_) => return None,
             None => {
                 fit.preferred += usize::from(is_preferred(wanted));
@@ -394,7 +394,7 @@ impl Binder<'_> {
         let mut best: Option<(&'static Signature, Fit)> = None;
         let mut is_tied = false;
         for signature in lookup(name).iter().filter(|signature| has_arity(signature, arguments.len())) {
-            let Some(fit) = fit(signature, arguments) else { continue };
+            let Some(fit) = fit(self, signature, arguments) else { continue };
             let rank = |fit: Fit| (fit.exact, fit.strings, fit.preferred);
             match best {
                 Some((_, known)) if rank(fit) < rank(known) => {}

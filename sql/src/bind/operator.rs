@@ -371,6 +371,11 @@ impl Binder<'_> {
             return Err(self.ambiguous_operator(&shown, place));
         }
         let Some(signature) = signature(operator, left_type, right_type) else {
+            if let Some((one, other)) = self.converted_sides(operator, left_type, right_type) {
+                let left = self.converted_side(left, one)?;
+                let right = self.converted_side(right, other)?;
+                return self.operands(operator, left, right, place);
+            }
             // Two times of day could be an interval and a time, or a time and an interval.
             let is_time = |sql_type| matches!(sql_type, SqlType::Time(_));
             if operator == BinaryOperator::Add && is_time(left_type) && is_time(right_type) {
@@ -393,6 +398,12 @@ impl Binder<'_> {
             _ => {}
         }
         Ok((left, right, signature.result))
+    }
+
+    /// A side as a value of this type, which it is already or becomes by a cast of a user.
+    fn converted_side(&mut self, side: Bound, to: SqlType) -> Result<Bound> {
+        let place = side.place;
+        Ok(Bound::typed(self.coerce(side, to)?, to, place))
     }
 
     /// One side. `beside` is its own type, or the type it gets if it has none. `to` is the type that the

@@ -15,7 +15,7 @@ use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::FunctionArg;
 
 use super::callee::{CalleeEntry, callee_of, itself};
-use super::coerce::{Category, category, is_implicit, is_preferred};
+use super::coerce::{Category, category, is_preferred};
 use super::polymorphic::{Actual, not_alike};
 use super::types::other_database;
 use super::{Binder, Bound, Class, Place};
@@ -176,7 +176,9 @@ fn fit(
             }
             match argument.known_type() {
                 Some(own) if own.is_same_base(wanted) => fit.exact += 1,
-                Some(own) if is_implicit(own, wanted) => fit.preferred += usize::from(is_preferred(wanted)),
+                Some(own) if binder.converts(own, wanted) => {
+                    fit.preferred += usize::from(is_preferred(wanted))
+                }
                 Some(_) => return None,
                 None => {
                     fit.preferred += usize::from(is_preferred(wanted));

@@ -149,6 +149,7 @@ impl Compiler<'_> {
             path: None,
             traits,
             aggregate: Some(Box::new(AggregateDefinition { steps, moving, sort_operator })),
+            cast: None,
             declared: None,
         };
         check_results(&definition)?;

@@ -15,9 +15,10 @@ use crate::bind::types::Declared;
 use crate::emit::run_plan::Analysis;
 use crate::statement::deep_text::Written;
 use crate::statement::{
-    AccessCommand, AlterType, ChangeParameters, Commented, DatabaseCommand, DropIndex, DropSchema,
-    DropSequence, DropType, DropView, ExtensionCommand, Moved, OnCommit, ParameterChange, QualifiedName,
-    Refresh, RenameIndex, RoleName, SchemaElement, SequenceOptions, TriggerAction, TriggerCommand,
+    AccessCommand, AlterType, CastCommand, ChangeParameters, Commented, DatabaseCommand, DropIndex,
+    DropSchema, DropSequence, DropType, DropView, ExtensionCommand, Moved, OnCommit, ParameterChange,
+    QualifiedName, Refresh, RenameIndex, RoleName, SchemaElement, SequenceOptions, TriggerAction,
+    TriggerCommand,
 };
 
 /// A compiled statement that changes the catalog.
@@ -126,6 +127,7 @@ pub(crate) enum SchemaCommand {
     Database(Arc<DatabaseCommand>),
     Trigger(TriggerCommand),
     Extension(ExtensionCommand),
+    Cast(CastCommand<Vec<SqlType>>),
     CreateSequence {
         name: TableName,
         if_not_exists: bool,

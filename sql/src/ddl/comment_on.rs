@@ -30,6 +30,7 @@ impl Compiler<'_> {
             Commented::Constraint(constraint) => Commented::Constraint(constraint),
             Commented::Trigger(trigger) => Commented::Trigger(trigger),
             Commented::Extension => Commented::Extension,
+            Commented::Cast(types) => Commented::Cast(self.cast_types(&types)?),
             Commented::Routine { kind, arguments } => {
                 Commented::Routine { kind, arguments: self.signature(arguments.as_deref())? }
             }
@@ -64,6 +65,7 @@ impl Viewpoint {
                 let routine = self.routine_meant((*kind, arguments.as_deref()), name)?;
                 (routine.id.0, CommentPart::Whole)
             }
+            Commented::Cast(types) => (self.cast_meant(types)?.id.0, CommentPart::Whole),
             Commented::Extension => return self.commented_extension(&name.name, text),
             relation => self.commented_relation(relation, name)?,
         };

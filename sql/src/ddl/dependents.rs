@@ -207,11 +207,12 @@ impl<'a> Dependents<'a> {
                 }
                 let called = &routine.definition;
                 let uses = |other: &&Arc<Routine>| {
-                    let aggregate = other.definition.aggregate.as_ref();
-                    aggregate.is_some_and(|own| own.uses_routine(&called.name, &called.identity()))
+                    let types = called.identity();
+                    let mut functions = other.definition.support_functions();
+                    functions.any(|own| own.name == called.name && own.types == types)
                 };
-                let aggregates = self.routines.iter().filter(uses);
-                found.extend(aggregates.map(|own| (Object::Routine(Arc::clone(own)), false)));
+                let users = self.routines.iter().filter(uses);
+                found.extend(users.map(|own| (Object::Routine(Arc::clone(own)), false)));
                 let calls = |text: &str, reads: Reads<'_>| self.session.calls(text, reads, routine);
                 self.types.iter().for_each(|own| self.session.users_in_domain(own, calls, &mut found));
             }
@@ -475,7 +476,8 @@ impl Viewpoint {
         }
         let calls = |text: &str| self.calls(text, Reads::Row(table), routine);
         for (at, column) in (0u16..).zip(&definition.columns) {
-            if column.default.as_deref().is_some_and(calls) {
+            let draws = |text: &str| self.calls_as(text, (Reads::Nothing, Some(column.sql_type)), routine);
+            if column.default.as_deref().is_some_and(draws) {
                 found.push((Object::Default(Arc::clone(table), at), false));
             }
         }
@@ -486,16 +488,28 @@ impl Viewpoint {
 
     /// Whether a stored expression calls a routine.
     fn calls(&self, text: &str, reads: Reads<'_>, routine: &Routine) -> bool {
+        self.calls_as(text, (reads, None), routine)
+    }
+
+    /// The same for an expression whose value is used as one of a type.
+    fn calls_as(&self, text: &str, reads: (Reads<'_>, Option<SqlType>), routine: &Routine) -> bool {
         let called = || self.called_in(text, reads);
         text.contains(&routine.definition.name.name)
             && called().is_ok_and(|called| called.iter().any(|one| one.id == routine.id))
     }
 
-    /// The routines that an expression calls.
-    pub(super) fn called_in(&self, text: &str, reads: Reads<'_>) -> Result<Vec<Arc<Routine>>> {
+    /// The routines that an expression calls, which may be used as a value of a type.
+    pub(super) fn called_in(
+        &self,
+        text: &str,
+        (reads, to): (Reads<'_>, Option<SqlType>),
+    ) -> Result<Vec<Arc<Routine>>> {
         self.with_binder(|binder| {
             let parsed = parse_expression(text)?;
-            reads.bind(binder, |binder| binder.expression(&parsed))?;
+            reads.bind(binder, |binder| match to {
+                Some(to) => binder.default_value(&parsed, to).map(|_| ()),
+                None => binder.expression(&parsed).map(|_| ()),
+            })?;
             Ok(std::mem::take(&mut binder.called))
         })
     }
@@ -522,10 +536,17 @@ impl Viewpoint {
             Object::Extension(name) => format!("extension {name}"),
             Object::Relation(table) => self.described_table(table),
             Object::Sequence(sequence) => format!("sequence {}", self.shown(&sequence.definition.name)),
-            Object::Routine(routine) => {
+            Object::Routine(routine) => match routine.definition.cast_types() {
+                Some((source, target)) => {
+                    let shown = |own: SqlType| {
+                        let shown = self.with_binder(|binder| Ok(binder.shown_type(own)));
+                        shown.unwrap_or_else(|_| own.base_name().into())
+                    };
+                    format!("cast from {} to {}", shown(source), shown(target))
+                }
                 // PostgreSQL calls procedures functions here too.
-                format!("function {}", self.shown_signature(&routine.definition))
-            }
+                None => format!("function {}", self.shown_signature(&routine.definition)),
+            },
             Object::Type(stored) => format!("type {}", self.shown_type(stored)),
             Object::Attribute(stored, number) => {
                 let mut fields = stored.definition.fields().unwrap_or_default().iter();

@@ -49,6 +49,7 @@ fn definition_of(member: &Member, extension: &str, schema: &str) -> RoutineDefin
             ..RoutineTraits::default()
         },
         aggregate: None,
+        cast: None,
         declared: None,
     }
 }

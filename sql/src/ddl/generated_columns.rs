@@ -36,11 +36,12 @@ impl Binder<'_> {
         let definition = table.definition();
         self.refuse_generated_columns(&definition, written)?;
         let row = self.new_row()?;
+        let before = self.called.len();
         let (value, meanings) =
             self.noting(|binder| binder.computed(table, row, &definition.columns[at], written));
         let value = value?;
         self.refuse_clock_literals(&value, Place::of_expr(written))?;
-        if !is_immutable(&value, &definition, row) {
+        if !is_immutable(&value, &definition, row) || self.called.len() > before {
             let message = "generation expression is not immutable";
             return Err(Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message));
         }

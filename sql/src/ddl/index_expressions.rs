@@ -49,6 +49,7 @@ impl Binder<'_> {
     pub(crate) fn indexed_value(&mut self, table: &Arc<Table>, written: &ast::Expr) -> Result<IndexedValue> {
         self.refuse_queries(written, "index expression")?;
         let row = self.new_row()?;
+        let before = self.called.len();
         let (bound, meanings) = self.noting(|binder| {
             binder.over_row(table, row, |binder| {
                 binder.aggregate_mode = AggregateMode::Forbidden("in index expressions");
@@ -58,7 +59,7 @@ impl Binder<'_> {
             })
         });
         let (value, sql_type) = bound?;
-        if !is_immutable(&value, &table.definition(), row) {
+        if !is_immutable(&value, &table.definition(), row) || self.called.len() > before {
             return Err(self.not_immutable("index expression"));
         }
         let [shown, pretty] = self.kept_expression(table, row, written)?;
@@ -92,6 +93,7 @@ impl Binder<'_> {
     ) -> Result<IndexPredicate> {
         self.refuse_queries(written, "index predicate")?;
         let row = self.new_row()?;
+        let before = self.called.len();
         let (condition, meanings) = self.noting(|binder| {
             binder.over_row(table, row, |binder| {
                 binder.aggregate_mode = AggregateMode::Forbidden("in index predicates");
@@ -99,7 +101,7 @@ impl Binder<'_> {
             })
         });
         let condition = condition?;
-        if !is_immutable(&condition, &table.definition(), row) {
+        if !is_immutable(&condition, &table.definition(), row) || self.called.len() > before {
             return Err(self.not_immutable("index predicate"));
         }
         let [shown, pretty] = self.kept_expression(table, row, written)?;

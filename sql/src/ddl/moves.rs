@@ -459,7 +459,7 @@ impl Viewpoint {
     fn respelled(&self, text: &str, reads: Reads<'_>, moving: &Moving) -> Result<Option<String>> {
         let calls: Vec<(TableName, Vec<SqlType>)> = match moving.is_partial {
             true => self
-                .called_in(text, reads)?
+                .called_in(text, (reads, None))?
                 .iter()
                 .map(|routine| (routine.definition.name.clone(), routine.definition.identity()))
                 .collect(),
@@ -479,7 +479,7 @@ impl Viewpoint {
         if moving.moves_routine(&definition.name, &definition.identity()) {
             new.name.schema.clone_from(&moving.to);
         }
-        for function in new.aggregate.iter_mut().flat_map(|aggregate| aggregate.functions_mut()) {
+        for function in new.support_functions_mut() {
             if moving.moves_routine(&function.name, &function.types) {
                 function.name.schema.clone_from(&moving.to);
             }

@@ -30,7 +30,10 @@ impl Viewpoint {
         let object = match change {
             CatalogChange::CreateTable { id, .. } => id.0,
             CatalogChange::CreateSequence { id, .. } => id.0,
-            CatalogChange::CreateRoutine { id, replaces: None, .. } => id.0,
+            // A cast belongs to the owners of its types.
+            CatalogChange::CreateRoutine { id, definition, replaces: None } if definition.cast.is_none() => {
+                id.0
+            }
             CatalogChange::CreateSchema { id, .. } => id.0,
             CatalogChange::CreateType { definition } => definition.id,
             _ => return None,
@@ -160,6 +163,7 @@ impl Viewpoint {
             SchemaCommand::Type(command) => self.check_type_command(command),
             SchemaCommand::Trigger(command) => self.check_trigger_command(command),
             SchemaCommand::Extension(_) => self.check_creates_schemas(),
+            SchemaCommand::Cast(command) => self.check_cast_command(command),
             SchemaCommand::DropRoutine { kind, names, .. } => {
                 names.iter().try_for_each(|(name, arguments)| {
                     self.check_routine((*kind, arguments.as_deref()), name, true)
@@ -168,6 +172,7 @@ impl Viewpoint {
             SchemaCommand::Comment { on, name, .. } => match on {
                 Commented::Schema => self.check_schema_owner(&name.name),
                 Commented::Type => self.check_type(name, false),
+                Commented::Cast(types) => self.check_cast_owner(types),
                 Commented::Routine { kind, arguments } => {
                     self.check_routine((*kind, arguments.as_deref()), name, false)
                 }
@@ -384,7 +389,7 @@ fn types_in(definition: &RoutineDefinition) -> impl Iterator<Item = u32> {
 }
 
 /// The number of the type, if a user has created it.
-fn own_type(sql_type: SqlType) -> Option<u32> {
+pub(super) fn own_type(sql_type: SqlType) -> Option<u32> {
     sql_type.created_type().map(|used| used.id)
 }
 

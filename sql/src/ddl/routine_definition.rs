@@ -122,6 +122,7 @@ impl Compiler<'_> {
             path: self.path_of_body(create.path.as_deref()),
             traits,
             aggregate: None,
+            cast: None,
             declared: None,
         };
         check_results(&definition)?;

@@ -8,10 +8,14 @@
 
 use std::sync::Arc;
 
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, ColumnDefinition, TableDefinition, TableId, ViewDefinition};
+use hyades_types::definition::{
+    CatalogChange, ColumnDefinition, TableDefinition, TableId, TableName, ViewDefinition,
+};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::{Missing, refusal};
+use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use super::command::{CatalogStatement, SchemaCommand};
@@ -65,6 +69,11 @@ fn unless_of_circumstances<T>(outcome: Result<T>) -> Result<Option<T>> {
     }
 }
 
+/// What a view keeps of a cast that it applies.
+fn identity(cast: &Arc<Routine>) -> (TableName, Vec<SqlType>) {
+    (cast.definition.name.clone(), cast.definition.identity())
+}
+
 /// The definition of a view of this query.
 pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) -> Result<ViewDefinition> {
     let (query, uses) = printed(text, context, names, false)?;
@@ -76,12 +85,16 @@ pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) ->
     let again = unless_of_circumstances(again)?.filter(|(again, _)| *again == query);
     let types = binder.types.take().iter().map(|stored| stored.id()).collect();
     // Readers of the view must be able to bind it.
-    let bound =
-        || parsed_query(&query).and_then(|parsed| Compiler::new(&query, context, &[], 0)?.query(&parsed));
-    if again.is_none() || unless_of_circumstances(bound())?.is_none() {
+    let bound = || {
+        let mut compiler = Compiler::new(&query, context, &[], 0)?;
+        compiler.query(&parsed_query(&query)?)?;
+        let called = std::mem::take(&mut compiler.binder.called);
+        Ok(called.into_iter().filter(|routine| routine.definition.cast.is_some()).collect::<Vec<_>>())
+    };
+    let (Some(_), Some(casts)) = (again, unless_of_circumstances(bound())?) else {
         tracing::debug!(%query, "the query of a view is not what it was when it is printed");
         return Err(refusal(Missing::OtherForms, "this query is not supported in a view yet"));
-    }
+    };
     let base = Binder::new(&query, context, &[], 0)?.base_of(&parsed_query(&query)?)?;
     Ok(ViewDefinition {
         base,
@@ -89,7 +102,7 @@ pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) ->
         pretty,
         tables: uses.tables.into_iter().collect(),
         columns: uses.columns.into_iter().collect(),
-        routines: uses.routines,
+        routines: uses.routines.into_iter().chain(casts.iter().map(identity)).collect(),
         types,
     })
 }

@@ -17,7 +17,7 @@ use hyades_types::guest;
 use hyades_types::value::{SqlType, Value};
 
 use crate::bind::callee::{CalleeEntry, DEEPEST_NESTING, too_deeply_nested};
-use crate::bind::{Slots, UsedTypes};
+use crate::bind::{Binder, Slots, UsedCasts, UsedTypes};
 use crate::expr;
 
 /// An expression of more parts counts as work of a guest each time it is evaluated.
@@ -36,6 +36,7 @@ pub(crate) struct Code {
     /// Routines that the code calls, shared with the binder.
     callees: Rc<RefCell<Vec<CalleeEntry>>>,
     types: UsedTypes,
+    casts: UsedCasts,
     lines: Vec<Line>,
     rights: Vec<NeededRight>,
     /// Code of subqueries, by number.
@@ -93,8 +94,14 @@ fn too_large() -> Error {
 }
 
 impl Code {
-    pub(crate) fn new(slots: Rc<Slots>, callees: Rc<RefCell<Vec<CalleeEntry>>>, types: UsedTypes) -> Code {
-        Code { slots, callees, types, ..Code::default() }
+    pub(crate) fn new(binder: &Binder<'_>) -> Code {
+        Code {
+            slots: binder.slots(),
+            callees: Rc::clone(&binder.callees),
+            types: Rc::clone(&binder.types),
+            casts: Rc::clone(&binder.casts),
+            ..Code::default()
+        }
     }
 
     pub(crate) fn label(&mut self) -> Label {
@@ -516,11 +523,13 @@ impl Code {
             lines: self.lines,
             rights: self.rights,
             types: self.types.take(),
+            casts: self.casts.take(),
             ..Procedure::default()
         };
         procedure.asks_catalog = procedure.looks_at_catalog();
         let is_view = |used: &TableReference| used.definition.view.is_some();
         procedure.uses_unopened = !procedure.types.is_empty()
+            || !procedure.casts.is_empty()
             || procedure.tables.iter().any(is_view)
             || procedure.called().any(|called| called.procedure.uses_unopened);
         procedure.needs_owners_rights = procedure.rights.iter().any(|right| right.owner_of.is_some())

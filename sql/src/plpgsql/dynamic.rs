@@ -57,6 +57,7 @@ pub(crate) fn compile(
         is_strict: false,
         traits: Default::default(),
         aggregate: None,
+        cast: None,
         declared: None,
         body: text.to_owned(),
     };

@@ -250,6 +250,8 @@ impl Session {
 
     /// The system catalog, as the transaction sees it now.
     fn system(&self) -> Result<System> {
+        let (casts, routines) =
+            self.view.worker.routines().into_iter().partition(|routine| routine.definition.cast.is_some());
         Ok(System::new(Facts {
             tables: self
                 .view
@@ -265,7 +267,8 @@ impl Session {
                 .into_iter()
                 .filter(|sequence| self.view.shows(&sequence.definition.name))
                 .collect(),
-            routines: self.view.worker.routines(),
+            routines,
+            casts,
             types: self.view.worker.types(),
             comments: self.view.worker.catalog_view().comments(),
             settings: self.view.settings.show_all(),

@@ -4,15 +4,15 @@ use hyades_types::definition::RoutineKind;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::Missing;
 
+use super::cast_syntax;
 use super::parsed::{Comment, Commented, QualifiedName, Statement};
 use super::routine_syntax::signature_of;
 
 use super::tokens::Tokens;
 
 /// Objects of PostgreSQL that cannot be created here, or that have no comments here.
-const MISSING: [&str; 17] = [
+const MISSING: [&str; 16] = [
     "access",
-    "cast",
     "collation",
     "conversion",
     "database",
@@ -51,6 +51,7 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
         "constraint" => Commented::Constraint(String::new()),
         "trigger" => Commented::Trigger(String::new()),
         "extension" => Commented::Extension,
+        "cast" => Commented::Cast(Vec::new()),
         "function" => Commented::Routine { kind: Some(RoutineKind::Function), arguments: None },
         "aggregate" => Commented::Routine { kind: Some(RoutineKind::Aggregate), arguments: None },
         "procedure" => Commented::Routine { kind: Some(RoutineKind::Procedure), arguments: None },
@@ -79,6 +80,9 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
         Commented::Routine { kind, .. } => {
             let name = tokens.qualified_name()?;
             (Commented::Routine { kind, arguments: signature_of(kind, &mut tokens)? }, name)
+        }
+        Commented::Cast(_) => {
+            (Commented::Cast(cast_syntax::types(&mut tokens)?), QualifiedName::new(None, String::new()))
         }
         Commented::Extension => (Commented::Extension, QualifiedName::new(None, tokens.identifier()?)),
         other => (other, tokens.qualified_name()?),

@@ -58,7 +58,6 @@ const MISSING_CALLS: &[&str] =
 /// Objects that PostgreSQL can create, alter and drop, and that are missing here.
 const OBJECTS: &[(&str, Missing)] = &[
     ("access method", Missing::AccessMethods),
-    ("cast", Missing::Casts),
     ("collation", Missing::Collations),
     ("conversion", Missing::Conversions),
     ("event trigger", Missing::EventTriggers),

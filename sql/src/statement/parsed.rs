@@ -1,10 +1,11 @@
 //! The result of parsing a statement: a [`Statement`] and its parts. Names and types are not looked up yet.
 //!
 //! Files:
-//! * `access_commands` (roles and rights), `explain_options`, `extension_commands`, `qualified_name`,
-//!   `trigger_commands`, `type_commands`.
+//! * `access_commands` (roles and rights), `cast_commands`, `explain_options`, `extension_commands`,
+//!   `qualified_name`, `trigger_commands`, `type_commands`.
 
 mod access_commands;
+mod cast_commands;
 mod explain_options;
 mod extension_commands;
 mod qualified_name;
@@ -16,6 +17,7 @@ use hyades_types::cursors::FetchDirection;
 use hyades_types::definition::{ParameterMode, RoutineKind, RoutineTraits};
 
 pub(crate) use self::access_commands::{AccessCommand, Granted, GrantedOn, Owned, RoleName, RoleOption};
+pub(crate) use self::cast_commands::{CastCommand, WrittenMethod};
 pub(crate) use self::explain_options::{ExplainFormat, ExplainOptions};
 pub(crate) use self::extension_commands::{CreateExtension, ExtensionCommand};
 pub(crate) use self::qualified_name::QualifiedName;
@@ -122,6 +124,7 @@ pub(crate) enum Statement {
     DropType(DropType),
     Trigger(Box<TriggerCommand>),
     Extension(ExtensionCommand),
+    Cast(CastCommand<Vec<WrittenParameter>>),
     CreateIndex(Box<CreateIndex>),
     DropIndex(DropIndex),
     RenameIndex(RenameIndex),
@@ -530,6 +533,8 @@ pub(crate) enum Commented<A> {
         kind: Option<RoutineKind>,
         arguments: Option<A>,
     },
+    /// Its two types.
+    Cast(A),
 }
 
 /// What VACUUM, ANALYZE or REINDEX works on.

@@ -355,6 +355,13 @@ fn parameter(tokens: &mut Tokens<'_>) -> Result<WrittenParameter> {
     Ok(WrittenParameter { name, mode, type_name, default, position })
 }
 
+/// A type, in the form of a parameter without a name.
+pub(super) fn unnamed_type(tokens: &mut Tokens<'_>) -> Result<WrittenParameter> {
+    let position = character_position(tokens.sql, tokens.peek().start);
+    let type_name = type_name(tokens)?;
+    Ok(WrittenParameter { name: None, mode: ParameterMode::In, type_name, default: None, position })
+}
+
 fn mode(tokens: &mut Tokens<'_>) -> Result<Option<ParameterMode>> {
     // A word with nothing more after it is a type.
     let is_mode = !matches!(tokens.peek_at(1).text, "," | ")");

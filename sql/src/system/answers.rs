@@ -15,7 +15,7 @@ use super::relation::{self, SystemRelation};
 use super::row::{NamedRow, int8, truth};
 use super::snapshot::System;
 use super::{
-    builtins, classes, cluster, constraints, extensions, granted, information_schema, object_id,
+    builtins, casts, classes, cluster, constraints, extensions, granted, information_schema, object_id,
     operator_classes, roles, routines, sizes, statistics, triggers, views,
 };
 
@@ -89,7 +89,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_type" => System::type_rows,
         "pg_enum" => System::enum_rows,
         "pg_aggregate" => routines::aggregates,
-        "pg_cast" => builtins::casts,
+        "pg_cast" => casts::casts,
         "pg_operator" => builtins::operators,
         "pg_opclass" => operator_classes::operator_classes,
         "pg_am" => cluster::access_methods,

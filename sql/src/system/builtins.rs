@@ -7,10 +7,11 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use hyades_types::definition::{RoutineDefinition, SupportFunction};
 use hyades_types::identifier::quoted_identifier;
 use hyades_types::value::{SqlType, Value};
 
-use super::object_id::{OWNER, PG_CATALOG};
+use super::object_id::{self, OWNER, PG_CATALOG};
 use super::row::{self, NamedRow, int2, int4, letters, oid, oids, or_null, text, texts, truth};
 use super::snapshot::System;
 
@@ -226,6 +227,14 @@ pub(crate) fn callable(name: &str) -> impl Iterator<Item = Callable> {
     })
 }
 
+/// Whether PostgreSQL itself has a cast between these types; if so, whether it converts nothing, and is
+/// applied wherever that is needed.
+pub(crate) fn cast_between(source: SqlType, target: SqlType) -> Option<bool> {
+    let mut casts = Words::all(include_str!("casts.txt"));
+    let found = casts.find(|words| words.number(1) == source.oid() && words.number(2) == target.oid())?;
+    Some(found.word(4) == "i" && found.word(5) == "b")
+}
+
 /// The operator that calls this function.
 pub(crate) fn operator_of(name: &str, types: &[SqlType]) -> Option<&'static str> {
     static OPERATORS: LazyLock<Vec<Words>> =
@@ -238,6 +247,18 @@ pub(crate) fn operator_of(name: &str, types: &[SqlType]) -> Option<&'static str>
         words.word(10).rsplit_once('/').is_some_and(|(_, number)| number.parse() == Ok(wanted.oid))
     })?;
     Some(operator.word(1))
+}
+
+/// The number of a function that an aggregate or a cast uses.
+pub(super) fn number_of(system: &System, function: &SupportFunction) -> u32 {
+    if function.name.schema == "pg_catalog" {
+        let types: Vec<u32> = function.types.iter().map(|sql_type| sql_type.oid()).collect();
+        let named = named(&function.name.name);
+        return named.iter().find(|own| own.arguments == types).map_or(0, |own| own.oid);
+    }
+    let is_it = |other: &RoutineDefinition| other.name == function.name && other.identity() == function.types;
+    let mut routines = system.facts.routines.iter();
+    routines.find(|other| is_it(&other.definition)).map_or(0, |other| object_id::of_routine(other.id))
 }
 
 /// The rows of `pg_proc`.
@@ -316,8 +337,8 @@ pub(super) fn operators(_system: &System) -> Vec<NamedRow> {
     Words::all(include_str!("operators.txt")).map(row).collect()
 }
 
-/// `pg_cast`
-pub(super) fn casts(_system: &System) -> Vec<NamedRow> {
+/// The rows of `pg_cast`.
+pub(super) fn casts() -> Vec<NamedRow> {
     let row = |words: Words| {
         vec![
             ("oid", words.oid(0)),

@@ -70,6 +70,9 @@ impl System {
         if self.facts.routines.iter().any(|own| own.id.0 == object) {
             return Some((object_id::of_routine(RoutineId(object)), object_id::PG_PROC, 0));
         }
+        if self.facts.casts.iter().any(|own| own.id.0 == object) {
+            return Some((object_id::of_routine(RoutineId(object)), object_id::PG_CAST, 0));
+        }
         if self.facts.types.iter().any(|own| own.id() == object) {
             return Some((object, object_id::PG_TYPE, 0));
         }

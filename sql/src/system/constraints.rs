@@ -9,6 +9,7 @@ use hyades_types::definition::{
 };
 use hyades_types::value::Value;
 
+use super::casts;
 use super::class::{Index, indexes_of};
 use super::classes::has_default;
 use super::extensions;
@@ -329,6 +330,10 @@ fn code_dependencies(system: &System) -> Vec<NamedRow> {
         let types = query.types.iter().map(|own| (PG_TYPE, *own, 0));
         rows.extend(types.map(|own| dependency(rule, own, "n")));
     }
+    let casts = casts::dependencies(system).into_iter();
+    rows.extend(casts.map(|(cast, (catalog, number))| {
+        dependency((object_id::PG_CAST, cast, 0), (catalog, number, 0), "n")
+    }));
     for routine in &system.facts.routines {
         let own = (object_id::PG_PROC, object_id::of_routine(routine.id), 0);
         if let Some(table) = routine.definition.traits.row_of {

@@ -325,6 +325,15 @@ pub(super) fn built_in() -> impl Iterator<Item = &'static DataType> {
     ALL.iter().filter(|data_type| data_type.is_there())
 }
 
+/// The length of a type's values in PostgreSQL, whether they are passed by value, and their alignment.
+pub(crate) fn physical_form(sql_type: SqlType) -> (i16, bool, &'static str) {
+    match sql_type {
+        SqlType::Enum(_) => (4, true, "i"),
+        SqlType::Composite(_) => (-1, false, "d"),
+        own => by_oid(own.oid()).map_or((-1, false, "i"), |own| (own.length, own.is_by_value, own.alignment)),
+    }
+}
+
 /// The built-in type with this number, if it is shown.
 pub(super) fn by_oid(oid: u32) -> Option<&'static DataType> {
     BY_OID.get(&oid).copied().filter(|data_type| data_type.is_there())

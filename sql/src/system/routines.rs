@@ -170,18 +170,6 @@ fn path_shown(definition: &RoutineDefinition) -> Option<String> {
     definition.traits.sets_path.then(|| format!("search_path={}", names.join(", ")))
 }
 
-/// The number of a function that an aggregate uses.
-fn number_of(system: &System, function: &SupportFunction) -> u32 {
-    if function.name.schema == "pg_catalog" {
-        let types: Vec<u32> = function.types.iter().map(|sql_type| sql_type.oid()).collect();
-        let named = builtins::named(&function.name.name);
-        return named.iter().find(|own| own.arguments == types).map_or(0, |own| own.oid);
-    }
-    let is_it = |other: &RoutineDefinition| other.name == function.name && other.identity() == function.types;
-    let mut routines = system.facts.routines.iter();
-    routines.find(|other| is_it(&other.definition)).map_or(0, |other| object_id::of_routine(other.id))
-}
-
 /// `pg_aggregate`
 pub(super) fn aggregates(system: &System) -> Vec<NamedRow> {
     let mut rows = builtins::aggregates(system);
@@ -196,7 +184,8 @@ fn aggregate_row(system: &System, routine: &Routine) -> Option<NamedRow> {
         let shown = system.shown_object(SystemType::RegProc, number);
         Value::reference(SystemType::RegProc, number, shown)
     };
-    let function = |own: Option<&SupportFunction>| reference(own.map_or(0, |own| number_of(system, own)));
+    let function =
+        |own: Option<&SupportFunction>| reference(own.map_or(0, |own| builtins::number_of(system, own)));
     let steps = &aggregate.steps;
     let moving = aggregate.moving.as_deref();
     let moving_steps = moving.map(|(steps, _)| steps);

@@ -75,7 +75,9 @@ pub(crate) struct ShownStatement {
 pub(crate) struct Facts {
     pub(crate) tables: Vec<Arc<Table>>,
     pub(crate) sequences: Vec<Arc<Sequence>>,
+    /// Without casts.
     pub(crate) routines: Vec<Arc<Routine>>,
+    pub(crate) casts: Vec<Arc<Routine>>,
     pub(crate) types: Vec<Arc<StoredType>>,
     pub(crate) comments: Arc<Comments>,
     pub(crate) settings: Vec<Shown>,

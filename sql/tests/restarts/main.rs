@@ -2,6 +2,7 @@
 
 mod aggregates;
 mod altered_tables;
+mod casts;
 mod composite_types;
 mod cursors;
 mod databases;

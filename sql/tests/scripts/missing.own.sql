@@ -6,7 +6,6 @@ alter table t alter a set statistics 3;
 create rule r as on insert to t do instead nothing;
 create or replace rule r as on insert to t do nothing;
 drop rule r on t;
-create cast (int as text) with function f(int);
 create statistics s on a, b from t;
 create text search configuration c (copy = english);
 alter routine f() rename to g;

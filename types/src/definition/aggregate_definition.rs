@@ -84,8 +84,4 @@ impl AggregateDefinition {
         all.extend(functions.into_iter().flat_map(|function| &mut function.types));
         all
     }
-
-    pub fn uses_routine(&self, name: &TableName, types: &[SqlType]) -> bool {
-        self.functions().any(|own| own.name == *name && own.types == types)
-    }
 }

@@ -9,7 +9,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{AggregateDefinition, TableId, TableName, TypeDefinition};
+use crate::definition::{
+    AggregateDefinition, CastDefinition, SupportFunction, TableId, TableName, TypeDefinition,
+};
 use crate::search_path::{PUBLIC, SearchPath};
 use crate::value::SqlType;
 
@@ -172,6 +174,9 @@ pub struct RoutineDefinition {
     /// Of an aggregate, whose language is `internal` and whose body is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<Box<AggregateDefinition>>,
+    /// Of a cast, whose language and body are empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cast: Option<Box<CastDefinition>>,
     /// Of a polymorphic routine that is called with certain types: its identity. Only such a routine is
     /// compiled; it is made of the stored one and never stored itself.
     #[serde(skip)]
@@ -179,6 +184,51 @@ pub struct RoutineDefinition {
 }
 
 impl RoutineDefinition {
+    /// The cast between two types.
+    pub fn of_cast((source, target): (SqlType, SqlType), cast: CastDefinition) -> RoutineDefinition {
+        let parameter =
+            |sql_type| RoutineParameter { name: None, sql_type, mode: ParameterMode::In, default: None };
+        RoutineDefinition {
+            name: RoutineDefinition::name_of_casts(),
+            kind: RoutineKind::Function,
+            parameters: vec![parameter(source), parameter(target)],
+            returns: Returns::Value(target),
+            language: String::new(),
+            body: String::new(),
+            is_strict: false,
+            path: None,
+            traits: RoutineTraits::default(),
+            aggregate: None,
+            cast: Some(Box::new(cast)),
+            declared: None,
+        }
+    }
+
+    /// The name of every cast. Casts are in no schema.
+    pub fn name_of_casts() -> TableName {
+        TableName { schema: String::new(), name: String::new() }
+    }
+
+    /// The source and the target of a cast.
+    pub fn cast_types(&self) -> Option<(SqlType, SqlType)> {
+        match self.parameters.as_slice() {
+            [source, target] if self.cast.is_some() => Some((source.sql_type, target.sql_type)),
+            _ => None,
+        }
+    }
+
+    /// The functions that an aggregate or a cast calls.
+    pub fn support_functions(&self) -> impl Iterator<Item = &SupportFunction> {
+        let of_aggregate = self.aggregate.iter().flat_map(|aggregate| aggregate.functions());
+        of_aggregate.chain(self.cast.iter().filter_map(|cast| cast.function()))
+    }
+
+    /// The same, to be changed.
+    pub fn support_functions_mut(&mut self) -> impl Iterator<Item = &mut SupportFunction> {
+        let of_aggregate = self.aggregate.iter_mut().flat_map(|aggregate| aggregate.functions_mut());
+        of_aggregate.chain(self.cast.iter_mut().filter_map(|cast| cast.function_mut()))
+    }
+
     /// The types of the arguments that a caller gives, without modifiers: with the name, the routine's
     /// identity.
     pub fn identity(&self) -> Vec<SqlType> {
@@ -238,6 +288,9 @@ impl RoutineDefinition {
             parameters.chain(returned).chain(&mut self.traits.row_type).collect();
         if let Some(aggregate) = &mut self.aggregate {
             all.extend(aggregate.types_mut());
+        }
+        if let Some(function) = self.cast.as_mut().and_then(|cast| cast.function_mut()) {
+            all.extend(&mut function.types);
         }
         all
     }

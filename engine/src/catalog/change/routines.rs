@@ -18,7 +18,9 @@ impl<T: ObjectAccess> Applying<'_, T> {
         definition: &RoutineDefinition,
         replaces: Option<RoutineId>,
     ) -> Flow<()> {
-        self.lock_schema_for(&definition.name.schema)?;
+        if definition.cast.is_none() {
+            self.lock_schema_for(&definition.name.schema)?;
+        }
         self.lock(Object::RoutineName(&definition.name), ObjectMode::Change)?;
         self.lock_used_types(definition.types().flat_map(SqlType::created_types), None)?;
         // It may have had another name.
@@ -49,7 +51,9 @@ impl<T: ObjectAccess> Applying<'_, T> {
 
     pub(super) fn drop_routine(&mut self, id: RoutineId) -> Flow<()> {
         let routine = self.overlay.routine(id).ok_or_else(stale)?;
-        self.lock_schema_of(&routine.definition.name.schema)?;
+        if routine.definition.cast.is_none() {
+            self.lock_schema_of(&routine.definition.name.schema)?;
+        }
         self.lock(Object::RoutineName(&routine.definition.name), ObjectMode::Change)?;
         if self.overlay.routine(id).is_none() {
             return Err(stale());

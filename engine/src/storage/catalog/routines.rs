@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hyades_types::definition::{RoutineDefinition, RoutineId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 
 use super::{Catalog, CatalogView, corrupt};
 use crate::storage::stored_routine::Routine;
@@ -130,6 +131,16 @@ impl super::Snapshot {
 
 /// `function "f" already exists with same argument types`, which PostgreSQL says of procedures too.
 pub fn duplicate_routine(definition: &RoutineDefinition) -> Error {
+    if let Some((source, target)) = definition.cast_types() {
+        return duplicate_cast(source, target);
+    }
     let message = format!("function \"{}\" already exists with same argument types", definition.name.name);
     Error::input(sqlstate::DUPLICATE_FUNCTION, message)
+}
+
+/// 42710: there is a cast between these types.
+pub fn duplicate_cast(source: SqlType, target: SqlType) -> Error {
+    let (source, target) = (source.base_name(), target.base_name());
+    let message = format!("cast from type {source} to type {target} already exists");
+    Error::input(sqlstate::DUPLICATE_OBJECT, message)
 }

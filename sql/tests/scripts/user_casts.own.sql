@@ -1,0 +1,23 @@
+-- Casts that are missing here, and what depends on a cast.
+create type mood as enum ('sad', 'ok');
+create domain short as varchar(3);
+create cast (short as mood) with inout;
+create cast (text as bytea) without function;
+create function cut(varchar, int) returns varchar language sql as $$ select $1 $$;
+create cast (varchar as varchar) with function cut(varchar, int) as implicit;
+create cast (varchar as mood) with inout as implicit;
+create cast (mood as varchar) with inout as implicit;
+comment on cast (int as bigint) is 'widens';
+create table computed (word varchar, feels mood generated always as (word) stored);
+create function twice(varchar) returns text language sql as $$ select $1 || $1 $$;
+create table felt (id int, feels mood default 'ok'::varchar, check (twice(feels) <> ''));
+create index on felt ((feels::varchar));
+create view moods as select twice(feels) from felt;
+insert into felt (id) values (1);
+select * from moods;
+drop cast (mood as varchar);
+drop cast (varchar as mood);
+drop cast (mood as varchar) cascade;
+drop cast (varchar as mood) cascade;
+insert into felt (id) values (2);
+select * from felt order by id;
