@@ -88,7 +88,10 @@ pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
     if from.is_oid() || to.is_oid() {
         return false;
     }
-    let is_zoned = |sql_type| matches!(sql_type, SqlType::TimestampTz(_));
+    if matches!((from, to), (SqlType::TimeTz(_), SqlType::Time(_) | SqlType::TimeTz(_))) {
+        return true;
+    }
+    let is_zoned = |sql_type| matches!(sql_type, SqlType::TimestampTz(_) | SqlType::TimeTz(_));
     let is_plain = |sql_type: SqlType| {
         let is_span = matches!(sql_type, SqlType::Time(_) | SqlType::Interval(_));
         !sql_type.is_string() && !sql_type.is_datetime() && !is_span

@@ -136,10 +136,16 @@ fn other(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value>
         {
             datetime::date_and_time(*date, *time).map(Value::Timestamp)
         }
+        (Value::Date(date), Value::TimeTz(time)) | (Value::TimeTz(time), Value::Date(date))
+            if operator == BinaryOperator::Add =>
+        {
+            time.on(*date).map(Value::TimestampTz)
+        }
         (Value::Date(_), _) | (_, Value::Date(_)) => date(operator, left, right),
         (
             Value::Interval(_)
             | Value::Time(_)
+            | Value::TimeTz(_)
             | Value::Timestamp(_)
             | Value::TimestampTz(_)
             | Value::Double(_),
@@ -197,6 +203,14 @@ fn time(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value> 
         (Subtract, Value::Time(time), Value::Interval(interval)) => {
             let microseconds = -(interval.microseconds % datetime::MICROSECONDS_PER_DAY);
             return Ok(Value::Time(datetime::shift_time(*time, microseconds)));
+        }
+        (Add, Value::TimeTz(time), Value::Interval(interval))
+        | (Add, Value::Interval(interval), Value::TimeTz(time)) => {
+            return Ok(Value::TimeTz(time.shifted(interval.microseconds)));
+        }
+        (Subtract, Value::TimeTz(time), Value::Interval(interval)) => {
+            let microseconds = -(interval.microseconds % datetime::MICROSECONDS_PER_DAY);
+            return Ok(Value::TimeTz(time.shifted(microseconds)));
         }
         (Subtract, Value::Timestamp(a), Value::Timestamp(b))
         | (Subtract, Value::TimestampTz(a), Value::TimestampTz(b)) => datetime::difference(*a, *b),

@@ -23,6 +23,7 @@ use compact_str::{CompactString, ToCompactString};
 use jiff::tz::TimeZone;
 
 use self::bytes::{take, wrong};
+use crate::datetime::ZonedTime;
 use crate::error::{Error, Result, sqlstate};
 use crate::interval::Interval;
 use crate::network::{self, Network};
@@ -77,12 +78,14 @@ fn read_from(rest: &mut &[u8], sql_type: SqlType) -> Result<Value> {
             }
             Value::Date(days)
         }
-        SqlType::Time(precision) => {
-            let time = i64::from_be_bytes(take(rest)?);
-            if !datetime::is_valid_time(time) {
-                return Err(Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, "time out of range"));
+        SqlType::Time(precision) => Value::Time(datetime::round_time(read_time(rest)?, precision)),
+        SqlType::TimeTz(precision) => {
+            let (time, west) = (read_time(rest)?, i32::from_be_bytes(take(rest)?));
+            if west.unsigned_abs() >= END_OF_OFFSETS {
+                let message = "time zone displacement out of range";
+                return Err(Error::input(sqlstate::INVALID_TIME_ZONE_DISPLACEMENT, message));
             }
-            Value::Time(datetime::round_time(time, precision))
+            Value::TimeTz(ZonedTime { time, west }.rounded(precision))
         }
         SqlType::Timestamp(precision) => {
             Value::Timestamp(datetime::round_timestamp(read_timestamp(rest)?, precision)?)
@@ -112,6 +115,14 @@ fn read_from(rest: &mut &[u8], sql_type: SqlType) -> Result<Value> {
         SqlType::Extension(own) => Value::Extension(own.read_binary(std::mem::take(rest), whole_text)?),
         SqlType::Composite(row_type) => rows::read_binary(rest, row_type, read_from)?,
     })
+}
+
+fn read_time(rest: &mut &[u8]) -> Result<i64> {
+    let time = i64::from_be_bytes(take(rest)?);
+    match datetime::is_valid_time(time) {
+        true => Ok(time),
+        false => Err(Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, "time out of range")),
+    }
 }
 
 fn take_byte(rest: &mut &[u8]) -> Result<u8> {
@@ -228,6 +239,9 @@ fn read_numeric(rest: &mut &[u8]) -> Result<Numeric> {
     Ok(Numeric::Finite(finite::with_scale(&number, scale)))
 }
 
+/// The least offset of a zone that is too large, in seconds.
+const END_OF_OFFSETS: u32 = 16 * 3600;
+
 /// PostgreSQL's numbers of address families, which are not those of any system.
 const FAMILY_V4: u8 = 2;
 const FAMILY_V6: u8 = 3;
@@ -245,6 +259,10 @@ pub fn write(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         | Value::Timestamp(number)
         | Value::TimestampTz(number) => {
             out.extend_from_slice(&number.to_be_bytes());
+        }
+        Value::TimeTz(ZonedTime { time, west }) => {
+            out.extend_from_slice(&time.to_be_bytes());
+            out.extend_from_slice(&west.to_be_bytes());
         }
         Value::Real(number) => out.extend_from_slice(&number.to_be_bytes()),
         Value::Double(number) => out.extend_from_slice(&number.to_be_bytes()),

@@ -16,6 +16,7 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use crate::collect;
+use crate::datetime::ZonedTime;
 use crate::error::{Error, Result, sqlstate};
 use crate::extension::{ExtensionType, ExtensionValue};
 use crate::extension_cast::{from_array, half_way};
@@ -87,7 +88,10 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
         | (SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Interval(_), SqlType::Time(_)) => {
             Some(Assignment)
         }
-        (SqlType::Time(_), SqlType::Interval(_)) => Some(Implicit),
+        (SqlType::TimeTz(_), SqlType::Time(_)) | (SqlType::TimestampTz(_), SqlType::TimeTz(_)) => {
+            Some(Assignment)
+        }
+        (SqlType::Time(_), SqlType::Interval(_) | SqlType::TimeTz(_)) => Some(Implicit),
         (SqlType::Json, SqlType::Jsonb) | (SqlType::Jsonb, SqlType::Json) => Some(Assignment),
         (SqlType::Jsonb, _) if to == SqlType::Boolean || to.is_numeric() => Some(Explicit),
         (SqlType::Inet, SqlType::Cidr) => Some(Assignment),
@@ -154,18 +158,7 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
             to,
             explicit,
         )?)),
-        (
-            Value::Date(_)
-            | Value::Time(_)
-            | Value::Timestamp(_)
-            | Value::TimestampTz(_)
-            | Value::Interval(_),
-            SqlType::Date
-            | SqlType::Time(_)
-            | SqlType::Timestamp(_)
-            | SqlType::TimestampTz(_)
-            | SqlType::Interval(_),
-        ) => datetime_cast(&value, to, tz),
+        _ if is_of_time(to) && value.sql_type().is_some_and(is_of_time) => datetime_cast(&value, to, reading),
         (Value::Json(text), SqlType::Jsonb) => json::Jsonb::parse(text).map(Value::Jsonb),
         (Value::Jsonb(_), SqlType::Json) => json_of(&value, tz),
         (Value::Jsonb(jsonb), _) if to == SqlType::Boolean || to.is_numeric() => from_jsonb(jsonb, to),
@@ -370,7 +363,14 @@ fn fit_numeric(number: Numeric, modifier: Option<(u16, i16)>) -> Result<Value> {
     }))
 }
 
-fn datetime_cast(value: &Value, to: SqlType, tz: &TimeZone) -> Result<Value> {
+/// Dates, times and intervals.
+fn is_of_time(sql_type: SqlType) -> bool {
+    let is_of_day = matches!(sql_type, SqlType::Time(_) | SqlType::TimeTz(_) | SqlType::Interval(_));
+    is_of_day || sql_type.is_datetime()
+}
+
+fn datetime_cast(value: &Value, to: SqlType, reading: Reading<'_>) -> Result<Value> {
+    let tz = reading.time_zone;
     let time = |local| datetime::time_of_day(local).map(|time| datetime::round_time(time, precision_of(to)));
     let timestamp = |time| datetime::round_timestamp(time, precision_of(to));
     Ok(match (value, to) {
@@ -395,6 +395,23 @@ fn datetime_cast(value: &Value, to: SqlType, tz: &TimeZone) -> Result<Value> {
             time(datetime::utc_to_local(*instant, tz)?).map_or(Value::Null, Value::Time)
         }
         (Value::Time(time), SqlType::Time(precision)) => Value::Time(datetime::round_time(*time, precision)),
+        (Value::TimeTz(zoned), SqlType::Time(precision)) => {
+            Value::Time(datetime::round_time(zoned.time, precision))
+        }
+        (Value::TimeTz(zoned), SqlType::TimeTz(precision)) => Value::TimeTz(zoned.rounded(precision)),
+        (Value::Time(time), SqlType::TimeTz(precision)) => {
+            // Its zone has the offset of today.
+            let now = datetime::utc_to_local(reading.now.unwrap_or_default(), tz)?;
+            let today = now - now.rem_euclid(datetime::MICROSECONDS_PER_DAY);
+            let east = datetime::local_offset_seconds(today.saturating_add(*time), tz);
+            Value::TimeTz(ZonedTime::at_offset(*time, east).rounded(precision))
+        }
+        (Value::TimestampTz(instant), SqlType::TimeTz(precision)) => {
+            let east = datetime::offset_seconds(*instant, tz);
+            datetime::time_of_day(datetime::utc_to_local(*instant, tz)?).map_or(Value::Null, |time| {
+                Value::TimeTz(ZonedTime::at_offset(time, east).rounded(precision))
+            })
+        }
         (Value::Interval(interval), SqlType::Time(precision)) => {
             let time = datetime::shift_time(0, interval.microseconds);
             Value::Time(datetime::round_time(time, precision))
@@ -411,9 +428,10 @@ fn datetime_cast(value: &Value, to: SqlType, tz: &TimeZone) -> Result<Value> {
 /// The precision of a time type.
 fn precision_of(sql_type: SqlType) -> Precision {
     match sql_type {
-        SqlType::Time(precision) | SqlType::Timestamp(precision) | SqlType::TimestampTz(precision) => {
-            precision
-        }
+        SqlType::Time(precision)
+        | SqlType::TimeTz(precision)
+        | SqlType::Timestamp(precision)
+        | SqlType::TimestampTz(precision) => precision,
         _ => None,
     }
 }

@@ -44,6 +44,7 @@ pub fn total(left: &Value, right: &Value) -> Ordering {
         (Value::MacAddr8(a), Value::MacAddr8(b)) => a.cmp(b),
         (Value::Extension(a), Value::Extension(b)) => a.order(b),
         (Value::Row(a), Value::Row(b)) => row_order(a, b),
+        (Value::TimeTz(a), Value::TimeTz(b)) => a.cmp(b),
         // The type has no order, but its texts have one.
         (Value::Json(a), Value::Json(b)) => a.cmp(b),
         (a, b) => rank(a).cmp(&rank(b)),

@@ -15,7 +15,8 @@
 //! * `styled_text`: dates, timestamps and intervals as text in the other forms of `DateStyle` and
 //!   `IntervalStyle`;
 //! * `shift`: calculating with times and intervals; `unit`: the names of their units;
-//! * `zone`: looking up a time zone by a name, rules or an offset.
+//! * `zone`: looking up a time zone by a name, rules or an offset;
+//! * `zoned_time`: times of day with a time zone.
 
 mod abbreviations;
 mod decode;
@@ -27,6 +28,7 @@ mod shift;
 mod styled_text;
 mod unit;
 mod zone;
+mod zoned_time;
 
 use jiff::Timestamp;
 use jiff::civil;
@@ -37,9 +39,10 @@ use crate::interval::round_microseconds;
 use crate::text::pieces::{write_fraction, write_padded};
 use crate::value::Precision;
 
+pub use crate::zoned_time::ZonedTime;
 pub use interval_text::{parse_interval, write_interval};
 pub use parse::{
-    names_the_clock, parse_date, parse_time, parse_timestamp, parse_timestamptz, zone_or_offset,
+    names_the_clock, parse_date, parse_time, parse_timestamp, parse_timestamptz, parse_timetz, zone_or_offset,
 };
 pub use shift::{add_interval, add_interval_in, age, bin, date_and_time, difference, shift_time};
 pub use styled_text::{write_date_in, write_interval_in, write_timestamp_in, write_timestamptz_in};
@@ -241,7 +244,7 @@ pub fn abbreviation(microseconds: i64, tz: &TimeZone) -> String {
 }
 
 /// Seconds east of Greenwich at a local time.
-fn local_offset_seconds(local: i64, tz: &TimeZone) -> i32 {
+pub fn local_offset_seconds(local: i64, tz: &TimeZone) -> i32 {
     let time = civil_from_timestamp(known_time(local));
     let known = i16::try_from(time.date.year).ok().and_then(|year| {
         let (month, day) = (time.date.month as i8, time.date.day as i8);
@@ -366,6 +369,12 @@ pub fn write_timestamptz(microseconds: i64, tz: &TimeZone, out: &mut Vec<u8>) {
     let offset = i64::from(offset_seconds(microseconds, tz));
     let time = civil_from_timestamp(microseconds.saturating_add(offset * MICROSECONDS_PER_SECOND));
     write_civil_time(time, out);
+    write_offset(offset, out);
+    write_era(time.date, out);
+}
+
+/// `+HH[:MM[:SS]]`, for seconds east of Greenwich.
+fn write_offset(offset: i64, out: &mut Vec<u8>) {
     out.push(if offset < 0 { b'-' } else { b'+' });
     let offset = offset.abs();
     write_padded(offset / 3600, 2, out);
@@ -377,7 +386,6 @@ pub fn write_timestamptz(microseconds: i64, tz: &TimeZone, out: &mut Vec<u8>) {
         out.push(b':');
         write_padded(offset % 60, 2, out);
     }
-    write_era(time.date, out);
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
 use proptest::prelude::*;
 
+use crate::datetime::ZonedTime;
 use crate::definition::{TableName, TypeDefinition, TypeKind};
 use crate::enumeration::{EnumLabels, EnumType};
 use crate::extension::ExtensionType;
@@ -14,11 +15,11 @@ use crate::interval::Interval;
 use crate::network::Network;
 use crate::value::array_value::FittedElement;
 use crate::value::composite::{CompositeField, CompositeType};
-use crate::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value};
+use crate::value::{ArrayElement, BigDecimal, Dimension, Numeric, Precision, SqlType, Value};
 use crate::{datetime, text};
 
 /// All types but enums, with and without modifiers.
-pub const TYPES: [SqlType; 38] = [
+pub const TYPES: [SqlType; 39] = [
     SqlType::Boolean,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -52,6 +53,7 @@ pub const TYPES: [SqlType; 38] = [
     SqlType::Cidr,
     SqlType::MacAddr,
     SqlType::MacAddr8,
+    SqlType::TIMETZ,
     SqlType::Array(ArrayElement::Inet),
     SqlType::Extension(ExtensionType::Citext),
     SqlType::Extension(ExtensionType::Hstore),
@@ -177,6 +179,14 @@ fn any_extension_value(own: ExtensionType) -> impl Strategy<Value = Value> {
     })
 }
 
+fn any_zoned_time(precision: Precision) -> impl Strategy<Value = Value> {
+    let parts = (0..=datetime::MICROSECONDS_PER_DAY, -15..=15, -3599..=3599);
+    parts.prop_map(move |(time, hours, seconds)| {
+        let zoned = ZonedTime { time, west: hours * 3600 + seconds };
+        Value::TimeTz(zoned.rounded(precision))
+    })
+}
+
 /// A value of the type, as a column would hold it. Never NULL.
 pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
     let timestamp = -211_813_488_000_000_000_i64..9_223_371_331_200_000_000;
@@ -209,6 +219,7 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
         SqlType::Time(precision) => (0..=datetime::MICROSECONDS_PER_DAY)
             .prop_map(move |time| Value::Time(datetime::round_time(time, precision)))
             .boxed(),
+        SqlType::TimeTz(precision) => any_zoned_time(precision).boxed(),
         SqlType::Timestamp(precision) => prop_oneof![timestamp, Just(datetime::TIMESTAMP_INFINITY)]
             .prop_map(move |time| {
                 Value::Timestamp(datetime::round_timestamp(time, precision).unwrap_or_default())

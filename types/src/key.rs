@@ -89,6 +89,10 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         | Value::Time(number)
         | Value::Timestamp(number)
         | Value::TimestampTz(number) => encode_i64(*number, out),
+        Value::TimeTz(time) => {
+            encode_i64(time.instant(), out);
+            encode_i32(time.west, out);
+        }
         Value::Real(number) => {
             let number = if *number == 0.0 { 0.0 } else { *number };
             let bits = if number.is_nan() { f32::NAN.to_bits() & !SIGN_32 } else { number.to_bits() };

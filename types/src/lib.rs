@@ -8,7 +8,8 @@
 //!   of arrays and of rows;
 //! * `operator`: which operators there are; `arithmetic`, `compare`, `cast`, `function`, `like`: the
 //!   operations of expressions, with PostgreSQL's results and errors;
-//! * `numeric`, `datetime`, `interval`: decimal numbers, the calendar and time spans, which those share;
+//! * `numeric`, `datetime`, `interval`, `zoned_time`: decimal numbers, the calendar, time spans and times
+//!   with a zone, which those share;
 //! * `json`: the types json and jsonb; `enumeration`: enum types; `network`: network addresses;
 //!   `extension` and `extension_cast`: types that extensions bring;
 //! * `float`: elementary functions; `random`: random numbers; both the same on every machine; `foundations`:
@@ -71,5 +72,6 @@ pub mod system_catalog;
 pub mod system_type;
 pub mod text;
 pub mod value;
+pub mod zoned_time;
 
 pub use error::{Error, Result};

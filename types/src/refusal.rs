@@ -275,8 +275,6 @@ missing! {
     TextSearch => "Use LIKE or a regular expression.",
     /// Time zones more than a day from Greenwich.
     TimeZones => "Use a time zone that is nearer to Greenwich.",
-    /// time with time zone.
-    TimeWithZone => "Use time, or timestamp with time zone.",
     /// Transition tables in COPY.
     TransitionsInCopy => "Copy into a temporary table, and use INSERT ... SELECT.",
     /// PREPARE TRANSACTION.
@@ -306,7 +304,6 @@ impl Missing {
     pub fn of_type(name: &str) -> Missing {
         match name.trim_end_matches("[]") {
             "money" => Missing::Money,
-            "timetz" | "time with time zone" => Missing::TimeWithZone,
             "xml" => Missing::Xml,
             "bit" | "varbit" | "bit varying" => Missing::BitStrings,
             "tsvector" | "tsquery" => Missing::TextSearch,

@@ -84,6 +84,9 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
         SqlType::Time(precision) => {
             Ok(Value::Time(datetime::round_time(datetime::parse_time(text, reading)?, precision)))
         }
+        SqlType::TimeTz(precision) => {
+            Ok(Value::TimeTz(datetime::parse_timetz(text, reading)?.rounded(precision)))
+        }
         SqlType::Timestamp(precision) => {
             let local = datetime::parse_timestamp(text, reading)?;
             datetime::round_timestamp(local, precision).map(Value::Timestamp)
@@ -311,6 +314,7 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
         }
         Value::Date(days) => datetime::write_date(*days, out),
         Value::Time(microseconds) => datetime::write_time(*microseconds, out),
+        Value::TimeTz(time) => time.write(out),
         Value::Timestamp(microseconds) => datetime::write_timestamp(*microseconds, out),
         Value::TimestampTz(microseconds) => datetime::write_timestamptz(*microseconds, tz, out),
         Value::Uuid(bytes) => {

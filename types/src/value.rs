@@ -32,6 +32,7 @@ use crate::interval::{Interval, IntervalModifier, MAXIMUM_PRECISION};
 use crate::json::Jsonb;
 use crate::network::Network;
 use crate::system_type::{Polymorphic, Reference, SystemType};
+use crate::zoned_time::ZonedTime;
 
 use self::composite::{CompositeType, RowValue};
 
@@ -84,6 +85,8 @@ pub enum SqlType {
     /// A type that an extension brings.
     Extension(ExtensionType),
     Composite(CompositeType),
+    /// The time of day with time zone.
+    TimeTz(Precision),
 }
 
 impl Serialize for SqlType {
@@ -160,6 +163,7 @@ pub enum Value {
     Extension(ExtensionValue),
     /// Of a composite type. Shared, like arrays.
     Row(Arc<RowValue>),
+    TimeTz(ZonedTime),
 }
 
 const _: () = assert!(size_of::<Value>() <= 32);
@@ -207,6 +211,7 @@ impl PartialEq for Value {
             (Value::MacAddr8(a), Value::MacAddr8(b)) => a == b,
             (Value::Extension(a), Value::Extension(b)) => a == b,
             (Value::Row(a), Value::Row(b)) => a == b,
+            (Value::TimeTz(a), Value::TimeTz(b)) => a == b,
             _ => false,
         }
     }
@@ -256,6 +261,7 @@ impl Value {
             Value::MacAddr8(bytes) => Value::MacAddr8(*bytes),
             Value::Extension(value) => Value::Extension(value.clone()),
             Value::Row(row) => Value::Row(Arc::clone(row)),
+            Value::TimeTz(time) => Value::TimeTz(*time),
         }
     }
 
@@ -315,8 +321,9 @@ const TYPE_MODIFIER_HEADER: i32 = 4;
 impl SqlType {
     /// `interval` without modifiers.
     pub const INTERVAL: SqlType = SqlType::Interval(IntervalModifier::NONE);
-    /// `time`, and the timestamps, without modifiers.
+    /// The types of times of day, and the timestamps, without modifiers.
     pub const TIME: SqlType = SqlType::Time(None);
+    pub const TIMETZ: SqlType = SqlType::TimeTz(None);
     pub const TIMESTAMP: SqlType = SqlType::Timestamp(None);
     pub const TIMESTAMPTZ: SqlType = SqlType::TimestampTz(None);
 
@@ -336,6 +343,7 @@ impl SqlType {
             SqlType::Bytea => "bytea",
             SqlType::Date => "date",
             SqlType::Time(_) => "time without time zone",
+            SqlType::TimeTz(_) => "time with time zone",
             SqlType::Timestamp(_) => "timestamp without time zone",
             SqlType::TimestampTz(_) => "timestamp with time zone",
             SqlType::Uuid => "uuid",
@@ -367,6 +375,7 @@ impl SqlType {
             SqlType::Char(length) => Cow::Owned(format!("character({length})")),
             SqlType::Interval(modifier) => Cow::Owned(modifier.type_name()),
             SqlType::Time(Some(precision)) => Cow::Owned(format!("time({precision}) without time zone")),
+            SqlType::TimeTz(Some(precision)) => Cow::Owned(format!("time({precision}) with time zone")),
             SqlType::Timestamp(Some(precision)) => {
                 Cow::Owned(format!("timestamp({precision}) without time zone"))
             }
@@ -393,6 +402,7 @@ impl SqlType {
             SqlType::Bytea => "bytea",
             SqlType::Date => "date",
             SqlType::Time(_) => "time",
+            SqlType::TimeTz(_) => "timetz",
             SqlType::Timestamp(_) => "timestamp",
             SqlType::TimestampTz(_) => "timestamptz",
             SqlType::Uuid => "uuid",
@@ -425,6 +435,7 @@ impl SqlType {
             SqlType::Bytea => 17,
             SqlType::Date => 1082,
             SqlType::Time(_) => 1083,
+            SqlType::TimeTz(_) => 1266,
             SqlType::Timestamp(_) => 1114,
             SqlType::TimestampTz(_) => 1184,
             SqlType::Uuid => 2950,
@@ -455,6 +466,7 @@ impl SqlType {
             | SqlType::Timestamp(_)
             | SqlType::TimestampTz(_) => 8,
             SqlType::MacAddr => 6,
+            SqlType::TimeTz(_) => 12,
             SqlType::MacAddr8 => 8,
             SqlType::Uuid | SqlType::Interval(_) => 16,
             SqlType::System(system_type) => system_type.length_bytes(),
@@ -496,9 +508,10 @@ impl SqlType {
             SqlType::Varchar(Some(length)) => of_length(length),
             SqlType::Char(length) if length > 0 => of_length(length),
             SqlType::Interval(modifier) => modifier.encoded(),
-            SqlType::Time(precision) | SqlType::Timestamp(precision) | SqlType::TimestampTz(precision) => {
-                precision.map_or(-1, i32::from)
-            }
+            SqlType::Time(precision)
+            | SqlType::TimeTz(precision)
+            | SqlType::Timestamp(precision)
+            | SqlType::TimestampTz(precision) => precision.map_or(-1, i32::from),
             SqlType::Array(element @ ArrayElement::Fitted(_)) => element.sql_type().type_modifier(),
             _ => -1,
         }
@@ -530,6 +543,7 @@ impl SqlType {
             1114 => SqlType::Timestamp(precision),
             1184 => SqlType::TimestampTz(precision),
             1186 => SqlType::Interval(IntervalModifier::decoded(type_modifier)),
+            1266 => SqlType::TimeTz(precision),
             1700 => SqlType::Numeric(length.map(|packed| {
                 let scale = (packed & 0x7ff) as i16;
                 (((packed >> 16) & 0xffff) as u16, (scale ^ 1024) - 1024)
@@ -557,6 +571,7 @@ impl SqlType {
             SqlType::Char(_) => SqlType::Char(0),
             SqlType::Interval(_) => SqlType::INTERVAL,
             SqlType::Time(_) => SqlType::TIME,
+            SqlType::TimeTz(_) => SqlType::TIMETZ,
             SqlType::Timestamp(_) => SqlType::TIMESTAMP,
             SqlType::TimestampTz(_) => SqlType::TIMESTAMPTZ,
             SqlType::Array(element) => SqlType::Array(element.without_modifier()),
@@ -675,6 +690,7 @@ impl Value {
             Value::Bytea(_) => SqlType::Bytea,
             Value::Date(_) => SqlType::Date,
             Value::Time(_) => SqlType::TIME,
+            Value::TimeTz(_) => SqlType::TIMETZ,
             Value::Timestamp(_) => SqlType::TIMESTAMP,
             Value::TimestampTz(_) => SqlType::TIMESTAMPTZ,
             Value::Uuid(_) => SqlType::Uuid,

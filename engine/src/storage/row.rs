@@ -46,6 +46,7 @@ mod patch;
 mod row_content;
 
 use compact_str::CompactString;
+use hyades_types::datetime::{self, ZonedTime};
 use hyades_types::enumeration::EnumValue;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::Interval;
@@ -54,7 +55,7 @@ use hyades_types::network::Network;
 use hyades_types::scalar::{Scalar, ScalarKind};
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
-use hyades_types::{datetime, key, numeric, text};
+use hyades_types::{key, numeric, text};
 
 pub use self::patch::RowPatch;
 pub(crate) use self::patch::{invert, is_inside, overwrite, pieces};
@@ -494,6 +495,10 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         | Value::TimestampTz(number) => {
             slot.copy_from_slice(&number.to_le_bytes());
         }
+        Value::TimeTz(zoned) => {
+            slot[..8].copy_from_slice(&zoned.time.to_le_bytes());
+            slot[8..].copy_from_slice(&zoned.west.to_le_bytes());
+        }
         // Which NaN an operation returns depends on the processor.
         Value::Real(number) if number.is_nan() => slot.copy_from_slice(&f32::NAN.to_le_bytes()),
         Value::Double(number) if number.is_nan() => slot.copy_from_slice(&f64::NAN.to_le_bytes()),
@@ -568,6 +573,10 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
         SqlType::DoublePrecision => Value::Double(f64::from_le_bytes(array(bytes))),
         SqlType::Date => Value::Date(i32::from_le_bytes(array(bytes))),
         SqlType::Time(_) => Value::Time(i64::from_le_bytes(array(bytes))),
+        SqlType::TimeTz(_) => Value::TimeTz(ZonedTime {
+            time: i64::from_le_bytes(array(&bytes[..8])),
+            west: i32::from_le_bytes(array(&bytes[8..])),
+        }),
         SqlType::Timestamp(_) => Value::Timestamp(i64::from_le_bytes(array(bytes))),
         SqlType::TimestampTz(_) => Value::TimestampTz(i64::from_le_bytes(array(bytes))),
         SqlType::Uuid => Value::Uuid(array(bytes)),
@@ -622,6 +631,7 @@ fn is_fit(sql_type: SqlType, value: &Value) -> bool {
             datetime::is_valid_timestamp(*time) || datetime::is_infinite_timestamp(*time)
         }
         (Value::Time(time), _) => datetime::is_valid_time(*time),
+        (Value::TimeTz(zoned), _) => zoned.is_valid(),
         (Value::Text(text), SqlType::Char(length)) if length > 0 => {
             is_fit_text(sql_type, text.trim_end_matches(' ').as_bytes())
         }
@@ -717,6 +727,7 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
             datetime::is_valid_date(days) || datetime::is_infinite_date(days)
         }
         SqlType::Time(_) => datetime::is_valid_time(i64::from_le_bytes(array(bytes))),
+        SqlType::TimeTz(_) => datetime::is_valid_time(i64::from_le_bytes(array(&bytes[..8]))),
         SqlType::Array(element) => array_content::is_array(element, bytes),
         SqlType::Composite(row_type) => row_content::is_row(row_type, bytes),
         SqlType::Json => {

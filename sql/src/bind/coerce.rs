@@ -13,7 +13,7 @@ use hyades_types::system_type::SystemType;
 use hyades_types::text::{self as value_text, Reading};
 use hyades_types::value::{SqlType, Value};
 
-use super::meanings::depends_on_session;
+use super::meanings::{depends_on_day, depends_on_session};
 use super::{Binder, Bound, Class, Place};
 use crate::{evaluation, expr};
 
@@ -50,9 +50,11 @@ pub(crate) fn category(sql_type: SqlType) -> Category {
         | SqlType::DoublePrecision
         | SqlType::Numeric(_) => Category::Numeric,
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Category::String,
-        SqlType::Date | SqlType::Time(_) | SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
-            Category::DateTime
-        }
+        SqlType::Date
+        | SqlType::Time(_)
+        | SqlType::TimeTz(_)
+        | SqlType::Timestamp(_)
+        | SqlType::TimestampTz(_) => Category::DateTime,
         SqlType::Bytea => Category::Bytea,
         SqlType::Uuid => Category::Uuid,
         SqlType::Inet | SqlType::Cidr => Category::Network,
@@ -92,7 +94,7 @@ pub(crate) fn is_implicit(from: SqlType, to: SqlType) -> bool {
 
 /// Whether a text of the type may be `now`.
 fn reads_the_clock(sql_type: SqlType) -> bool {
-    sql_type.is_datetime() || matches!(sql_type, SqlType::Time(_))
+    sql_type.is_datetime() || matches!(sql_type, SqlType::Time(_) | SqlType::TimeTz(_))
 }
 
 /// Wraps an expression in a cast unless it is redundant, and folds constants.
@@ -142,7 +144,10 @@ impl Binder<'_> {
                 let base = if is_read_with_modifier { to } else { to.without_modifier() };
                 let is_routine = self.names.is_some();
                 match evaluation::parse_text(text, base, self.reading()) {
-                    Err(error) if reads_the_clock(base) && names_the_clock(text) => {
+                    Err(error)
+                        if reads_the_clock(base)
+                            && (names_the_clock(text) || (!is_routine && depends_on_day(text, base))) =>
+                    {
                         let read = self.clock_literal(text, base, error, bound.place)?;
                         cast(read, base, to, is_explicit).map(Some)
                     }

@@ -138,7 +138,7 @@ impl Binder<'_> {
             let place = Place::at(ident.span.start);
             match name.as_str() {
                 "current_schema" | "current_role" | "current_user" | "session_user" | "user"
-                | "current_catalog" | "current_date" | "current_timestamp" | "localtime"
+                | "current_catalog" | "current_date" | "current_time" | "current_timestamp" | "localtime"
                 | "localtimestamp" => {
                     return self.call_of(&name, Vec::new(), place);
                 }

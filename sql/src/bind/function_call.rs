@@ -339,6 +339,7 @@ impl Binder<'_> {
         let precision = precision.map(|precision| precision.min(MAXIMUM_PRECISION));
         let to = match name {
             "localtime" => SqlType::Time(precision),
+            "current_time" => SqlType::TimeTz(precision),
             "localtimestamp" => SqlType::Timestamp(precision),
             "current_timestamp" => SqlType::TimestampTz(precision),
             _ => return Ok(None),

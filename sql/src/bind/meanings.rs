@@ -98,13 +98,22 @@ impl Meanings {
     }
 }
 
+/// Whether a literal is a time with time zone whose offset is that of the day on which it is read.
+pub(super) fn depends_on_day(literal: &str, sql_type: SqlType) -> bool {
+    matches!(sql_type, SqlType::TimeTz(_))
+        && evaluation::parse_text(literal, sql_type, &TimeZone::UTC).is_err()
+}
+
 /// Whether reading a literal of the type needs the session's time zone or style of dates.
 pub(super) fn depends_on_session(literal: &str, sql_type: SqlType) -> bool {
     match sql_type.element().map_or(sql_type, ArrayElement::sql_type) {
         SqlType::TimestampTz(_) => true,
+        SqlType::TimeTz(_) => depends_on_day(literal, SqlType::TIMETZ),
         SqlType::Composite(row_type) => row_type.fields().iter().any(|field| {
             let sql_type = field.sql_type.element().map_or(field.sql_type, ArrayElement::sql_type);
-            sql_type.is_datetime() || matches!(sql_type, SqlType::Interval(_) | SqlType::Composite(_))
+            let is_other =
+                matches!(sql_type, SqlType::TimeTz(_) | SqlType::Interval(_) | SqlType::Composite(_));
+            sql_type.is_datetime() || is_other
         }),
         SqlType::Date | SqlType::Timestamp(_) | SqlType::Interval(_) => {
             let zone = TimeZone::UTC;

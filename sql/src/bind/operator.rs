@@ -101,7 +101,10 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
         },
         Category::DateTime => match (left, right) {
             (SqlType::Time(_), SqlType::Time(_)) => SqlType::TIME,
-            (SqlType::Time(_), _) | (_, SqlType::Time(_)) => return None,
+            (SqlType::Time(_) | SqlType::TimeTz(_), SqlType::Time(_) | SqlType::TimeTz(_)) => SqlType::TIMETZ,
+            (SqlType::Time(_) | SqlType::TimeTz(_), _) | (_, SqlType::Time(_) | SqlType::TimeTz(_)) => {
+                return None;
+            }
             (SqlType::Date, SqlType::Date) => left,
             (SqlType::TimestampTz(_), _) | (_, SqlType::TimestampTz(_)) => SqlType::TIMESTAMPTZ,
             _ => SqlType::TIMESTAMP,
@@ -133,6 +136,10 @@ pub(super) fn signature(operator: BinaryOperator, left: SqlType, right: SqlType)
         return Some(Signature { left: operand, right: operand, result: SqlType::Boolean });
     }
     let is_span = |sql_type| matches!(sql_type, SqlType::Interval(_) | SqlType::Time(_));
+    let is_zoned_time = |sql_type| matches!(sql_type, SqlType::TimeTz(_));
+    if is_zoned_time(left) || is_zoned_time(right) {
+        return zoned_time_signature(operator, left, right);
+    }
     if is_span(left) || is_span(right) {
         return span_signature(operator, left, right);
     }
@@ -225,6 +232,24 @@ pub(super) fn shown_operands(
         _ => wanted,
     };
     Some((shown(left_type, taken.left), shown(right_type, taken.right)))
+}
+
+/// The operators that take a time of day with time zone. A time of day without one counts as an interval.
+fn zoned_time_signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<Signature> {
+    use BinaryOperator as Op;
+    const TIMETZ: SqlType = SqlType::TIMETZ;
+    const INTERVAL: SqlType = SqlType::INTERVAL;
+    let is_zoned = |sql_type| matches!(sql_type, SqlType::TimeTz(_));
+    let is_span = |sql_type| matches!(sql_type, SqlType::Interval(_) | SqlType::Time(_));
+    let (left, right, result) = match operator {
+        Op::Concat if left.is_text() || right.is_text() => return Signature::same(SqlType::Text),
+        Op::Add | Op::Subtract if is_zoned(left) && is_span(right) => (TIMETZ, INTERVAL, TIMETZ),
+        Op::Add if is_span(left) => (INTERVAL, TIMETZ, TIMETZ),
+        Op::Add if left == SqlType::Date => (left, TIMETZ, SqlType::TIMESTAMPTZ),
+        Op::Add if right == SqlType::Date => (TIMETZ, right, SqlType::TIMESTAMPTZ),
+        _ => return None,
+    };
+    Some(Signature { left, right, result })
 }
 
 /// The operators that take an interval or a time of day.
@@ -363,8 +388,8 @@ impl Binder<'_> {
             }
             (None, None) => return Err(self.ambiguous_operator(&shown, place)),
         };
-        // An integer, an interval and times can be added to a date.
-        let is_date = |side: &Bound| side.known_type() == Some(SqlType::Date);
+        // An integer, an interval and times can be added to a date, the first two to a time with time zone.
+        let is_date = |side: &Bound| matches!(side.known_type(), Some(SqlType::Date | SqlType::TimeTz(_)));
         let is_unclear = (is_date(&left) && right.known_type().is_none())
             || (is_date(&right) && left.known_type().is_none());
         if operator == BinaryOperator::Add && is_unclear {
@@ -433,8 +458,10 @@ impl Binder<'_> {
         // operator.
         let start = left.place;
         let is_interval_first = matches!(right.known_type(), Some(SqlType::TimestampTz(_)));
+        let is_date = |bound: &Bound| bound.known_type() == Some(SqlType::Date);
+        let is_of_day = is_date(&left) || is_date(&right);
         let (left, right, result) = self.operands(operator, left, right, place)?;
-        let expr = if result == SqlType::TIMESTAMPTZ {
+        let expr = if result == SqlType::TIMESTAMPTZ && !is_of_day {
             shifted_in_zone(operator, left, right, is_interval_first)
         } else {
             Expr::Binary { operator, left: Box::new(left), right: Box::new(right) }

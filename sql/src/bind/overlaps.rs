@@ -17,7 +17,9 @@ impl Binder<'_> {
                 return self.fail(sqlstate::SYNTAX_ERROR, message, Place::of_expr(period));
             };
             let (start, end) = (self.expression(start)?, self.expression(end)?);
-            let is_length = matches!(end.known_type(), Some(SqlType::Interval(_)));
+            // PostgreSQL has no such periods of times with time zone.
+            let is_length = matches!(end.known_type(), Some(SqlType::Interval(_)))
+                && !matches!(start.known_type(), Some(SqlType::TimeTz(_)));
             let end = match is_length {
                 true => self.binary(BinaryOperator::Add, start.clone(), end, place)?,
                 false => end,

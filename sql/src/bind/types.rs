@@ -121,7 +121,7 @@ pub(crate) fn resolve(data_type: &DataType, types: &dyn NamedTypes) -> Result<Sq
         DataType::Time(precision, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
             SqlType::Time(time_precision(*precision))
         }
-        DataType::Time(..) => return unsupported("time with time zone"),
+        DataType::Time(precision, _) => SqlType::TimeTz(time_precision(*precision)),
         DataType::Uuid => SqlType::Uuid,
         DataType::JSON => SqlType::Json,
         DataType::JSONB => SqlType::Jsonb,
@@ -318,6 +318,7 @@ fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
         "bytea" => SqlType::Bytea,
         "date" => SqlType::Date,
         "time" => SqlType::TIME,
+        "timetz" => SqlType::TIMETZ,
         "timestamp" => SqlType::TIMESTAMP,
         "timestamptz" => SqlType::TIMESTAMPTZ,
         "uuid" => SqlType::Uuid,
@@ -331,11 +332,10 @@ fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
         // Unquoted it is `character(1)`, which the parser knows.
         "char" if !name.contains('"') && base == folded => SqlType::Char(1),
         _ if let Some(system_type) = SystemType::from_name(base) => SqlType::System(system_type),
-        "timetz" | "money" | "xml" | "point" | "line" | "lseg" | "box" | "path" | "polygon" | "circle"
-        | "tsvector" | "tsquery" | "bit" | "varbit" | "void" | "record" | "jsonpath" | "pg_lsn" | "xid8"
-        | "int4range" | "int8range" | "numrange" | "tsrange" | "tstzrange" | "daterange"
-        | "int4multirange" | "int8multirange" | "nummultirange" | "tsmultirange" | "tstzmultirange"
-        | "datemultirange" => {
+        "money" | "xml" | "point" | "line" | "lseg" | "box" | "path" | "polygon" | "circle" | "tsvector"
+        | "tsquery" | "bit" | "varbit" | "void" | "record" | "jsonpath" | "pg_lsn" | "xid8" | "int4range"
+        | "int8range" | "numrange" | "tsrange" | "tstzrange" | "daterange" | "int4multirange"
+        | "int8multirange" | "nummultirange" | "tsmultirange" | "tstzmultirange" | "datemultirange" => {
             return unsupported(base);
         }
         _ => {

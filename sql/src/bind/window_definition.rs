@@ -27,6 +27,7 @@ fn offset_types(column: SqlType) -> &'static [SqlType] {
         | SqlType::Timestamp(_)
         | SqlType::TimestampTz(_)
         | SqlType::Time(_)
+        | SqlType::TimeTz(_)
         | SqlType::Interval(_) => &[SqlType::INTERVAL],
         _ => &[],
     }

@@ -54,7 +54,7 @@ impl BoundSelect {
         let is_plain = |of: SqlType| {
             matches!(of, SqlType::Boolean | SqlType::SmallInt | SqlType::Integer | SqlType::BigInt)
                 || matches!(of, SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Bytea)
-                || matches!(of, SqlType::Date | SqlType::Time(_))
+                || matches!(of, SqlType::Date | SqlType::Time(_) | SqlType::TimeTz(_))
                 || matches!(of, SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Uuid)
                 || matches!(of, SqlType::Inet | SqlType::Cidr | SqlType::MacAddr | SqlType::MacAddr8)
         };

@@ -64,6 +64,7 @@ pub(super) fn default_shown(written: &str, sql_type: SqlType, type_name: &str) -
         "null" => format!("NULL::{type_name}"),
         "current_timestamp" => "CURRENT_TIMESTAMP".to_owned(),
         "current_date" => "CURRENT_DATE".to_owned(),
+        "current_time" => "CURRENT_TIME".to_owned(),
         "localtimestamp" => "LOCALTIMESTAMP".to_owned(),
         "current_user" => "CURRENT_USER".to_owned(),
         word @ ("true" | "false" | "now()") => word.to_owned(),

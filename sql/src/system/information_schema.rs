@@ -104,9 +104,10 @@ pub(super) fn measured(measure: Measure, sql_type: SqlType) -> Value {
         }),
         Measure::TimePrecision => number(match sql_type {
             SqlType::Date => Some(0),
-            SqlType::Time(precision) | SqlType::Timestamp(precision) | SqlType::TimestampTz(precision) => {
-                Some(i32::from(precision.unwrap_or(MOST_PRECISE)))
-            }
+            SqlType::Time(precision)
+            | SqlType::TimeTz(precision)
+            | SqlType::Timestamp(precision)
+            | SqlType::TimestampTz(precision) => Some(i32::from(precision.unwrap_or(MOST_PRECISE))),
             SqlType::Interval(modifier) => Some(i32::from(modifier.precision.unwrap_or(MOST_PRECISE))),
             _ => None,
         }),

@@ -68,7 +68,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("create function pg_temp.f() returns int language sql as 'select 1'", ""),
     ("alter function g() rename to h", "alter"),
     ("create table m (a money)", "money"),
-    ("create table m (a time with time zone)", "time"),
     ("create table m (a xml)", "xml"),
     ("create table m (a point)", "point"),
     ("create table m (a tsvector)", "tsvector"),

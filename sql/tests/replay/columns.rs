@@ -4,7 +4,7 @@ use hyades::SqlType;
 use hyades_types::extension::ExtensionType;
 
 /// Columns of `src` and `sink`, after which variables are named: name, type, a value.
-pub(super) const COLUMNS: [(&str, &str, &str); 21] = [
+pub(super) const COLUMNS: [(&str, &str, &str); 22] = [
     ("vb", "boolean", "true"),
     ("vi", "int", "2"),
     ("vl", "bigint", "3"),
@@ -18,6 +18,7 @@ pub(super) const COLUMNS: [(&str, &str, &str); 21] = [
     ("vu", "uuid", "'00000000-0000-4000-8000-00000000000f'"),
     ("vv", "interval", "'1 mon 2 days 03:04:05.5'"),
     ("vo", "time", "'23:45:01.25'"),
+    ("vk", "timetz", "'23:45:01.25-03:30'"),
     ("vj", "json", "'{\"a\": [1, 2.50]}'"),
     ("vx", "jsonb", "'{\"Straße\": 1.50, \"b\": [null]}'"),
     ("vp", "inet", "'192.168.1.77/24'"),
@@ -40,13 +41,13 @@ pub(crate) fn tables() -> Vec<String> {
         format!("create table sink (id int primary key, c bigint, {columns})"),
         "insert into src values \
          (1, true, 1, 10, 0.5, 1.5, 'abc', '\\x01', '2024-01-31', '2024-01-31 23:30', '2024-01-31 23:30+00', \
-          '00000000-0000-4000-8000-000000000001', '1 day', '00:00', '[1, \"x\"]', '{\"a\": {\"b\": 1e2}}', \
+          '00000000-0000-4000-8000-000000000001', '1 day', '00:00', '00:00+14', '[1, \"x\"]', '{\"a\": {\"b\": 1e2}}', \
           '10.1.2.3/8', '10/8', '01:02:03:04:05:06', '01:02:03:04:05:06:07:08', 'ABC', 'x => y'), \
          (2, false, 2, 20, 0.125, 2, 'Ärger x', '\\x02ff', '1999-12-31', '1999-12-31 12:00', '2024-10-27 00:30+00', \
-          '00000000-0000-4000-8000-000000000002', '-1 mon 12:00', '24:00', '\"\\u00e9\"', '[true, 1.0, \"abc\"]', \
+          '00000000-0000-4000-8000-000000000002', '-1 mon 12:00', '24:00', '24:00-14', '\"\\u00e9\"', '[true, 1.0, \"abc\"]', \
           '192.168.3.4', '192.168.3.0/24', 'ff:ff:ff:ff:ff:ff', '01:02:03:ff:fe:05:06:07', 'abc', ''), \
          (3, null, 3, 30, 0.75, 0.25, '', '\\x', '2038-01-19', '2038-01-19 03:14:07.5', '2038-01-19 03:14:07+00', \
-          '00000000-0000-4000-8000-000000000003', '2 hours', '12:34:56.789', '{}', 'null', \
+          '00000000-0000-4000-8000-000000000003', '2 hours', '12:34:56.789', '12:34:56.789+01', '{}', 'null', \
           '0.0.0.0/0', '0.0.0.0/0', '00:00:00:00:00:00', '00:00:00:00:00:00', '', 'a => \"1, 2\", x => NULL')"
             .to_owned(),
     ]
@@ -68,6 +69,7 @@ pub(super) fn column_of(sql_type: SqlType) -> Option<usize> {
         SqlType::Uuid => "vu",
         SqlType::Interval(_) => "vv",
         SqlType::Time(_) => "vo",
+        SqlType::TimeTz(_) => "vk",
         SqlType::Json => "vj",
         SqlType::Jsonb => "vx",
         SqlType::Inet => "vp",

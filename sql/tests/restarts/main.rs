@@ -17,3 +17,4 @@ mod schemas;
 mod temporary_relations;
 mod triggers;
 mod views;
+mod zoned_times;

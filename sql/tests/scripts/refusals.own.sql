@@ -1,6 +1,5 @@
 create table t (a int primary key, b int);
 create table u (a xml);
-create table u (a time with time zone);
 (select * from t) for update skip locked;
 select count(*) from t for update;
 select a from t for update;
@@ -18,7 +17,6 @@ select $1;
 select $0;
 select $1 + $2;
 select xmlelement(a) from t;
-select current_time;
 select * from nosuchfunction(1);
 create function uses_missing() returns text language plpgsql as $$ begin return normalize('a'); end $$;
 select * from (select a from t) s for update;

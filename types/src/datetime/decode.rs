@@ -41,6 +41,8 @@ pub(super) enum Meaning {
     Epoch,
     /// Day since 2000-01-01, microseconds of the day (possibly more than a day has), zone.
     Local(i64, i64, Option<Zone>),
+    /// Of a time of day: the day that was written with it, if any, microseconds of the day, zone.
+    Time(Option<i64>, i64, Option<Zone>),
 }
 
 /// Kinds of fields that have been found.
@@ -669,11 +671,20 @@ impl Decoder {
         if !self.is_within_day() {
             return Err(Problem::Field);
         }
-        let changes = matches!(self.zone, Some(Zone::Named(_)));
+        let changes = self.zone.as_ref().is_some_and(|zone| matches!(zone, Zone::Named(_)) && zone.changes());
         if !self.has(found::TIME) || (changes && !self.has(found::DATE)) {
             return Err(Problem::Syntax);
         }
-        Ok(Meaning::Local(0, self.time_of_day(), None))
+        let day = self.has(found::DATE).then(|| days_from_civil(self.year, self.month as u8, self.day as u8));
+        let has_offset = self.has(found::ZONE) && self.zone.is_none();
+        let needs_day = !has_offset && (changes || !matches!(self.zone, Some(Zone::Named(_))));
+        // A part of a date, or `dst` without a zone that has one offset.
+        let is_partial = needs_day && day.is_none() && self.found & found::DATE != 0;
+        if is_partial || (self.has(found::SUMMER_WORD) && !has_offset) {
+            return Err(Problem::Syntax);
+        }
+        let zone = self.has(found::ZONE).then(|| self.zone.clone().unwrap_or(Zone::Fixed(self.offset)));
+        Ok(Meaning::Time(day, self.time_of_day(), zone))
     }
 }
 

@@ -13,14 +13,14 @@ use super::fields::{DATE_ROOM, Fields, Look, TIME_ROOM, TIMESTAMP_ROOM};
 use super::keyword::{Keyword, Moment, keyword};
 use super::{
     DATE_INFINITY, DATE_MINUS_INFINITY, DAYS_1970_TO_2000, MICROSECONDS_PER_DAY, TIMESTAMP_INFINITY,
-    TIMESTAMP_MINUS_INFINITY, Zone, is_infinite_timestamp, is_valid_date, is_valid_timestamp, local_to_utc,
-    local_to_utc_in, offset_seconds, utc_to_local, zone,
+    TIMESTAMP_MINUS_INFINITY, Zone, ZonedTime, is_infinite_timestamp, is_valid_date, is_valid_timestamp,
+    local_offset_seconds, local_to_utc, local_to_utc_in, offset_seconds, utc_to_local, zone,
 };
-use crate::error::{Error, Result, SqlState, sqlstate};
+use crate::error::{Error, Result, sqlstate};
 use crate::text::Reading;
 
 const TIME: &str = "time";
-const INVALID_TIME_ZONE_DISPLACEMENT: SqlState = SqlState("22009");
+const ZONED_TIME: &str = "time with time zone";
 
 impl Problem {
     fn into_error(self, type_name: &str, text: &str) -> Error {
@@ -37,7 +37,7 @@ impl Problem {
             Problem::MonthDay => field().with_hint("Perhaps you need a different \"datestyle\" setting."),
             Problem::Displacement => {
                 let message = format!("time zone displacement out of range: \"{text}\"");
-                Error::input(INVALID_TIME_ZONE_DISPLACEMENT, message)
+                Error::input(sqlstate::INVALID_TIME_ZONE_DISPLACEMENT, message)
             }
             Problem::Other(error) => error,
         }
@@ -48,21 +48,24 @@ fn out_of_range(type_name: &str, text: &str) -> Error {
     Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, format!("{type_name} out of range: \"{text}\""))
 }
 
-fn decode(text: &str, type_name: &str, room: usize, reading: Reading<'_>) -> Result<Meaning> {
-    let now = |word: &str| {
-        let Some(instant) = reading.now else {
-            let message = format!("date/time value \"{word}\" is not supported here");
-            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                .with_hint("Use current_date or current_timestamp."));
-        };
-        let local = utc_to_local(instant, reading.time_zone)?;
-        Ok((local, offset_seconds(instant, reading.time_zone)))
+/// The local time and its offset, which a word or a whole text refers to.
+fn local_now(text: &str, reading: Reading<'_>) -> Result<(i64, i32)> {
+    let Some(instant) = reading.now else {
+        let message = format!("date/time value \"{text}\" is not supported here");
+        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+            .with_hint("Use current_date or current_timestamp."));
     };
+    let local = utc_to_local(instant, reading.time_zone)?;
+    Ok((local, offset_seconds(instant, reading.time_zone)))
+}
+
+fn decode(text: &str, type_name: &str, room: usize, reading: Reading<'_>) -> Result<Meaning> {
+    let now = |word: &str| local_now(word, reading);
     let fields = Fields::of(text, room).ok_or(Problem::Syntax);
     let decoded = fields.and_then(|fields| {
         let order = reading.styles.order;
         let decoder = match type_name {
-            TIME => Decoder::of_time(&fields, order),
+            TIME | ZONED_TIME => Decoder::of_time(&fields, order),
             _ => Decoder::of_date(order),
         };
         decoder.decode(&fields, &now)
@@ -91,9 +94,29 @@ pub fn zone_or_offset(text: &str) -> Result<Zone> {
 /// A `time`: microseconds of the day. Date and zone are checked and ignored.
 pub fn parse_time(text: &str, reading: Reading<'_>) -> Result<i64> {
     match decode(text, TIME, TIME_ROOM, reading)? {
-        Meaning::Local(_, time, _) => Ok(time),
+        Meaning::Time(_, time, _) => Ok(time),
         _ => Err(Problem::Syntax.into_error(TIME, text)),
     }
+}
+
+/// A `timetz`. If the text has no zone, the time is in the session's; an offset that depends on the day is
+/// that of the day in the text, or of today.
+pub fn parse_timetz(text: &str, reading: Reading<'_>) -> Result<ZonedTime> {
+    let Meaning::Time(day, time, zone) = decode(text, ZONED_TIME, TIME_ROOM, reading)? else {
+        return Err(Problem::Syntax.into_error(ZONED_TIME, text));
+    };
+    let is_constant = zone.as_ref().is_some_and(|zone| !zone.changes());
+    let day = match day {
+        None if is_constant => 0,
+        None => local_now(text, reading)?.0.div_euclid(MICROSECONDS_PER_DAY),
+        Some(day) => day,
+    };
+    let local = day.saturating_mul(MICROSECONDS_PER_DAY).saturating_add(time);
+    let east = match zone {
+        Some(zone) => zone.offset_of_local(local),
+        None => local_offset_seconds(local, reading.time_zone),
+    };
+    Ok(ZonedTime::at_offset(time, east))
 }
 
 /// A `date`; time of day and zone are checked and ignored.
@@ -106,6 +129,7 @@ pub fn parse_date(text: &str, reading: Reading<'_>) -> Result<i32> {
             .ok()
             .filter(|days| is_valid_date(*days))
             .ok_or_else(|| out_of_range("date", text)),
+        Meaning::Time(..) => Err(Problem::Syntax.into_error("date", text)),
     }
 }
 
@@ -120,6 +144,7 @@ fn decode_timestamp(text: &str, type_name: &str, reading: Reading<'_>) -> Result
                 days.checked_mul(MICROSECONDS_PER_DAY).and_then(|midnight| midnight.checked_add(time));
             (local.ok_or_else(|| out_of_range("timestamp", text))?, zone)
         }
+        Meaning::Time(..) => return Err(Problem::Syntax.into_error(type_name, text)),
     })
 }
 

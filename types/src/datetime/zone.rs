@@ -57,6 +57,15 @@ impl Zone {
         }
     }
 
+    /// Whether its offset has ever changed, or will.
+    pub(super) fn changes(&self) -> bool {
+        match self {
+            Zone::Fixed(_) => false,
+            Zone::Named(zone) => zone.preceding(Timestamp::MAX).next().is_some(),
+            Zone::Abbreviation(..) => true,
+        }
+    }
+
     /// Seconds east of Greenwich at an instant.
     pub fn offset_of_instant(&self, instant: i64) -> i32 {
         match self {

@@ -63,10 +63,14 @@ impl KeyComparison {
         let are_both = |is: fn(SqlType) -> bool| is(child) && is(parent);
         let is_float = |sql_type| matches!(sql_type, SqlType::Real | SqlType::DoublePrecision);
         let is_zoned = |sql_type| matches!(sql_type, SqlType::TimestampTz(_));
+        let is_zoned_time = |sql_type| matches!(sql_type, SqlType::TimeTz(_));
         if child.is_same_base(parent) || (is_plain_text(child) && is_plain_text(parent)) {
             return Some(KeyComparison::Same);
         }
         if (is_zoned(child) != is_zoned(parent)) && are_both(SqlType::is_datetime) {
+            return None;
+        }
+        if is_zoned_time(child) != is_zoned_time(parent) {
             return None;
         }
         let is_family = are_both(SqlType::is_integer)

@@ -47,6 +47,7 @@ macro_rules! argument_functions {
         "uuid_send" => (UUID) -> BYTEA;
         "date_send" => (DATE) -> BYTEA;
         "time_send" => (TIME) -> BYTEA;
+        "timetz_send" => (TIMETZ) -> BYTEA;
         "timestamp_send" => (TIMESTAMP) -> BYTEA;
         "timestamptz_send" => (TIMESTAMPTZ) -> BYTEA;
         "interval_send" => (INTERVAL) -> BYTEA;

@@ -435,6 +435,9 @@ extension_functions! {
     LocalTime: strict, LOCAL_TIME, time {
         "localtime" => () -> TIME;
     }
+    CurrentTime: strict, LOCAL_TIME, time {
+        "current_time" => () -> TIMETZ;
+    }
     LocalTimestamp: strict, LOCAL_TIME, time {
         "localtimestamp" => () -> TIMESTAMP;
     }
@@ -452,6 +455,7 @@ extension_functions! {
             (TEXT, TIMESTAMP) -> FLOAT8,
             (TEXT, DATE) -> FLOAT8,
             (TEXT, TIME) -> FLOAT8,
+            (TEXT, TIMETZ) -> FLOAT8,
             (TEXT, INTERVAL) -> FLOAT8;
     }
     /// `numeric`.
@@ -461,6 +465,7 @@ extension_functions! {
             (TEXT, TIMESTAMP) -> NUMERIC,
             (TEXT, DATE) -> NUMERIC,
             (TEXT, TIME) -> NUMERIC,
+            (TEXT, TIMETZ) -> NUMERIC,
             (TEXT, INTERVAL) -> NUMERIC;
     }
     ToTimestamp: strict, NOTHING, time {
@@ -508,7 +513,12 @@ extension_functions! {
             (TEXT, TIMESTAMPTZ) -> TIMESTAMP,
             (TEXT, TIMESTAMP) -> TIMESTAMPTZ,
             (INTERVAL, TIMESTAMPTZ) -> TIMESTAMP,
-            (INTERVAL, TIMESTAMP) -> TIMESTAMPTZ;
+            (INTERVAL, TIMESTAMP) -> TIMESTAMPTZ,
+            (INTERVAL, TIMETZ) -> TIMETZ;
+    }
+    /// The same for a time of day: the zone has its offset of today.
+    TimezoneToday: strict, TIMES, time {
+        "timezone" => (TEXT, TIMETZ) -> TIMETZ;
     }
     IsFinite: strict, NOTHING, time {
         "isfinite" => (DATE) -> BOOL, (TIMESTAMP) -> BOOL, (TIMESTAMPTZ) -> BOOL, (INTERVAL) -> BOOL;
@@ -546,7 +556,8 @@ extension_functions! {
         "overlaps" =>
             (TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP) -> BOOL,
             (TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL,
-            (TIME, TIME, TIME, TIME) -> BOOL;
+            (TIME, TIME, TIME, TIME) -> BOOL,
+            (TIMETZ, TIMETZ, TIMETZ, TIMETZ) -> BOOL;
     }
     DateBin: strict, NOTHING, interval {
         "date_bin" =>

@@ -81,6 +81,9 @@ fn time_of(function: Function, arguments: &[Value], environment: &Environment) -
         (Function::Timezone, [Value::Interval(offset), Value::Timestamp(time)]) => {
             Value::TimestampTz(datetime::local_to_utc_in(*time, &zone(*offset)?)?)
         }
+        (Function::Timezone, [Value::Interval(offset), Value::TimeTz(time)]) => {
+            Value::TimeTz(time.moved(zone(*offset)?.offset_of_instant(0)))
+        }
         _ => return Err(mismatch(function, arguments)),
     })
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::{Function, TypePattern, Volatility, call, lookup, names, now_us};
-use crate::datetime;
+use crate::datetime::{self, ZonedTime};
 use crate::environment::Environment;
 use crate::error::sqlstate;
 use crate::interval::Interval;
@@ -65,6 +65,7 @@ fn every_signature_is_computed() {
         TypePattern::Exact(own @ SqlType::Extension(_)) => crate::text::parse("a=>1", *own, utc).unwrap(),
         TypePattern::Exact(SqlType::Date) => Value::Date(1),
         TypePattern::Exact(SqlType::Time(_)) => Value::Time(1),
+        TypePattern::Exact(SqlType::TimeTz(_)) => Value::TimeTz(ZonedTime { time: 1, west: 3600 }),
         TypePattern::Exact(SqlType::Timestamp(_)) => Value::Timestamp(1),
         TypePattern::Exact(SqlType::TimestampTz(_)) => Value::TimestampTz(1),
         TypePattern::Exact(SqlType::Interval(_)) => Value::Interval(Interval::new(1, 1, 1)),

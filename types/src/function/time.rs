@@ -9,8 +9,8 @@ use crate::datetime::{
 };
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
-use crate::value::{BigDecimal, Numeric, Value};
-use crate::{numeric, text};
+use crate::value::{BigDecimal, Numeric, SqlType, Value};
+use crate::{cast, numeric, text};
 
 use super::units::{canonical, scaled, unknown_unit, unsupported_unit};
 use super::{Function, interval, mismatch};
@@ -38,6 +38,10 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             let local = datetime::utc_to_local(environment.transaction_time, tz)?;
             Ok(datetime::time_of_day(local).map_or(Value::Null, Value::Time))
         }
+        (Function::CurrentTime, []) => {
+            let now = Value::TimestampTz(environment.transaction_time);
+            cast::cast(now, SqlType::TIMETZ, true, environment.reading())
+        }
         (Function::LocalTimestamp, []) => {
             Ok(Value::Timestamp(datetime::utc_to_local(environment.transaction_time, tz)?))
         }
@@ -51,6 +55,12 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             truncate_in_zone(unit, *time, &datetime::zone(zone)?.whole(zone)?)
         }
         (Function::Extract, [Value::Text(field), time]) => extract(field, time, environment),
+        // PostgreSQL adds up these two in floating point.
+        (Function::DatePart, [Value::Text(field), Value::TimeTz(zoned)])
+            if canonical(field) == Some("epoch") =>
+        {
+            Ok(Value::Double(zoned.time as f64 / 1e6 + f64::from(zoned.west)))
+        }
         (Function::DatePart, [Value::Text(field), time]) => {
             // A date has no hours of its own, but date_part treats it as its midnight.
             let time = match time {
@@ -68,6 +78,10 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
         }
         (Function::Timezone, [Value::Text(zone), Value::Timestamp(time)]) => {
             Ok(Value::TimestampTz(datetime::local_to_utc_in(*time, &datetime::zone(zone)?)?))
+        }
+        (Function::TimezoneToday, [Value::Text(zone), Value::TimeTz(time)]) => {
+            let east = datetime::zone(zone)?.offset_of_instant(environment.transaction_time);
+            Ok(Value::TimeTz(time.moved(east)))
         }
         (Function::IsFinite, [Value::Date(days)]) => Ok(Value::Boolean(!datetime::is_infinite_date(*days))),
         (Function::IsFinite, [Value::Timestamp(time) | Value::TimestampTz(time)]) => {
@@ -156,7 +170,11 @@ fn as_double(field: &str, number: &Numeric) -> f64 {
 fn extract(field: &str, time: &Value, environment: &Environment) -> Result<Value> {
     let (type_name, local, offset) = match time {
         Value::Date(days) => return extract_from_date(field, *days),
-        Value::Time(time) => return extract_from_time(field, *time),
+        Value::Time(time) => return extract_from_time(field, *time, SqlType::TIME, None),
+        Value::TimeTz(zoned) => {
+            let east = -i64::from(zoned.west);
+            return extract_from_time(field, zoned.time, SqlType::TIMETZ, Some(east));
+        }
         Value::Timestamp(time) => ("timestamp without time zone", *time, None),
         Value::TimestampTz(time) if datetime::is_infinite_timestamp(*time) => {
             ("timestamp with time zone", *time, Some(0))
@@ -183,9 +201,7 @@ fn extract(field: &str, time: &Value, environment: &Environment) -> Result<Value
             let since_1970 = i128::from(instant) + i128::from(DAYS_1970_TO_2000 * MICROSECONDS_PER_DAY);
             Value::numeric(BigDecimal::new(since_1970.into(), 6))
         }
-        ("timezone", Some(offset)) => scaled(offset, 0),
-        ("timezone_hour", Some(offset)) => scaled(offset / 3600, 0),
-        ("timezone_minute", Some(offset)) => scaled(offset / 60 % 60, 0),
+        ("timezone" | "timezone_hour" | "timezone_minute", Some(offset)) => offset_field(name, offset),
         ("julian", _) => {
             let day = numeric::from_i64(days + 2_451_545);
             let part = numeric::from_i64(local.rem_euclid(MICROSECONDS_PER_DAY));
@@ -198,15 +214,27 @@ fn extract(field: &str, time: &Value, environment: &Environment) -> Result<Value
     })
 }
 
-fn extract_from_time(field: &str, time: i64) -> Result<Value> {
-    const TYPE_NAME: &str = "time without time zone";
-    match canonical(field).ok_or_else(|| unknown_unit(field, TYPE_NAME))? {
-        "epoch" => Ok(scaled(time, 6)),
+/// `east`: the offset of its zone, if its type has one.
+fn extract_from_time(field: &str, time: i64, of: SqlType, east: Option<i64>) -> Result<Value> {
+    let type_name = of.base_name();
+    let name = canonical(field).ok_or_else(|| unknown_unit(field, type_name))?;
+    match (name, east) {
+        ("epoch", east) => Ok(scaled(time - east.unwrap_or(0) * MICROSECONDS_PER_SECOND, 6)),
         // The end of the day is not an hour of the next one.
-        "hour" => Ok(scaled(time / MICROSECONDS_PER_HOUR, 0)),
-        name => {
-            time_field(name, civil_from_timestamp(time)).ok_or_else(|| unsupported_unit(field, TYPE_NAME))
+        ("hour", _) => Ok(scaled(time / MICROSECONDS_PER_HOUR, 0)),
+        (name, Some(east)) if name.starts_with("timezone") => Ok(offset_field(name, east)),
+        (name, _) => {
+            time_field(name, civil_from_timestamp(time)).ok_or_else(|| unsupported_unit(field, type_name))
         }
+    }
+}
+
+/// A part of an offset, in seconds east of Greenwich.
+fn offset_field(name: &str, east: i64) -> Value {
+    match name {
+        "timezone_hour" => scaled(east / 3600, 0),
+        "timezone_minute" => scaled(east / 60 % 60, 0),
+        _ => scaled(east, 0),
     }
 }
 

@@ -21,6 +21,7 @@ pub(super) const DATE: TypePattern = TypePattern::Exact(SqlType::Date);
 pub(super) const TIMESTAMP: TypePattern = TypePattern::Exact(SqlType::TIMESTAMP);
 pub(super) const TIMESTAMPTZ: TypePattern = TypePattern::Exact(SqlType::TIMESTAMPTZ);
 pub(super) const TIME: TypePattern = TypePattern::Exact(SqlType::TIME);
+pub(super) const TIMETZ: TypePattern = TypePattern::Exact(SqlType::TIMETZ);
 pub(super) const INTERVAL: TypePattern = TypePattern::Exact(SqlType::INTERVAL);
 pub(super) const UUID: TypePattern = TypePattern::Exact(SqlType::Uuid);
 pub(super) const INET: TypePattern = TypePattern::Exact(SqlType::Inet);

@@ -54,6 +54,7 @@ pub enum ArrayElement {
     MacAddr8,
     Extension(ExtensionType),
     Composite(CompositeType),
+    TimeTz,
     /// Used for columns and variables. The arrays themselves know the type without its modifiers.
     Fitted(FittedElement),
 }
@@ -68,6 +69,7 @@ pub enum FittedElement {
     Timestamp(u8),
     TimestampTz(u8),
     Interval(IntervalModifier),
+    TimeTz(u8),
 }
 
 /// One dimension: its first subscript and its length.
@@ -204,6 +206,7 @@ impl ArrayElement {
             SqlType::Bytea => ArrayElement::Bytea,
             SqlType::Date => ArrayElement::Date,
             SqlType::Time(_) => ArrayElement::Time,
+            SqlType::TimeTz(_) => ArrayElement::TimeTz,
             SqlType::Timestamp(_) => ArrayElement::Timestamp,
             SqlType::TimestampTz(_) => ArrayElement::TimestampTz,
             SqlType::Uuid => ArrayElement::Uuid,
@@ -231,6 +234,7 @@ impl ArrayElement {
             SqlType::Varchar(Some(length)) => FittedElement::Varchar(length),
             SqlType::Char(length) if length > 0 => FittedElement::Char(length),
             SqlType::Time(Some(precision)) => FittedElement::Time(precision),
+            SqlType::TimeTz(Some(precision)) => FittedElement::TimeTz(precision),
             SqlType::Timestamp(Some(precision)) => FittedElement::Timestamp(precision),
             SqlType::TimestampTz(Some(precision)) => FittedElement::TimestampTz(precision),
             SqlType::Interval(modifier) if modifier != IntervalModifier::NONE => {
@@ -256,6 +260,7 @@ impl ArrayElement {
             ArrayElement::Bytea => SqlType::Bytea,
             ArrayElement::Date => SqlType::Date,
             ArrayElement::Time => SqlType::TIME,
+            ArrayElement::TimeTz => SqlType::TIMETZ,
             ArrayElement::Timestamp => SqlType::TIMESTAMP,
             ArrayElement::TimestampTz => SqlType::TIMESTAMPTZ,
             ArrayElement::Uuid => SqlType::Uuid,
@@ -275,6 +280,7 @@ impl ArrayElement {
                 FittedElement::Varchar(length) => SqlType::Varchar(Some(length)),
                 FittedElement::Char(length) => SqlType::Char(length),
                 FittedElement::Time(precision) => SqlType::Time(Some(precision)),
+                FittedElement::TimeTz(precision) => SqlType::TimeTz(Some(precision)),
                 FittedElement::Timestamp(precision) => SqlType::Timestamp(Some(precision)),
                 FittedElement::TimestampTz(precision) => SqlType::TimestampTz(Some(precision)),
                 FittedElement::Interval(modifier) => SqlType::Interval(modifier),
@@ -291,6 +297,7 @@ impl ArrayElement {
                 FittedElement::Varchar(_) => ArrayElement::Varchar,
                 FittedElement::Char(_) => ArrayElement::Char,
                 FittedElement::Time(_) => ArrayElement::Time,
+                FittedElement::TimeTz(_) => ArrayElement::TimeTz,
                 FittedElement::Timestamp(_) => ArrayElement::Timestamp,
                 FittedElement::TimestampTz(_) => ArrayElement::TimestampTz,
                 FittedElement::Interval(_) => ArrayElement::Interval,
@@ -329,6 +336,7 @@ impl ArrayElement {
             ArrayElement::MacAddr8 => ("macaddr8[]", "_macaddr8", 775),
             ArrayElement::Extension(extension_type) => extension_type.array_names(),
             ArrayElement::Time => ("time without time zone[]", "_time", 1183),
+            ArrayElement::TimeTz => ("time with time zone[]", "_timetz", 1270),
             ArrayElement::Fitted(_) => self.without_modifier().array_names(),
         }
     }
@@ -346,7 +354,7 @@ impl ArrayElement {
 }
 
 /// All except those of the catalog, those with modifiers, enums, rows, and those of extensions.
-pub const PLAIN: [ArrayElement; 23] = [
+pub const PLAIN: [ArrayElement; 24] = [
     ArrayElement::Boolean,
     ArrayElement::SmallInt,
     ArrayElement::Integer,
@@ -364,6 +372,7 @@ pub const PLAIN: [ArrayElement; 23] = [
     ArrayElement::Uuid,
     ArrayElement::Interval,
     ArrayElement::Time,
+    ArrayElement::TimeTz,
     ArrayElement::Json,
     ArrayElement::Jsonb,
     ArrayElement::Inet,

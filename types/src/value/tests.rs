@@ -40,6 +40,7 @@ fn names_and_modifiers_are_those_of_postgresql() {
         (SqlType::TimestampTz(Some(3)), "timestamp(3) with time zone", 3),
         (SqlType::Timestamp(Some(0)), "timestamp(0) without time zone", 0),
         (SqlType::Time(Some(2)), "time(2) without time zone", 2),
+        (SqlType::TimeTz(Some(2)), "time(2) with time zone", 2),
         (SqlType::INTERVAL, "interval", -1),
         (day_to_second(None), "interval day to second", 470_351_871),
         (day_to_second(Some(3)), "interval day to second(3)", 470_286_339),

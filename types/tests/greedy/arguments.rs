@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use hyades_types::datetime::ZonedTime;
 use hyades_types::extension::ExtensionType;
 use hyades_types::interval::Interval;
 use hyades_types::json::Jsonb;
@@ -30,6 +31,7 @@ pub(crate) enum Kind {
     Bytea,
     Date,
     Time,
+    TimeTz,
     Timestamp,
     TimestampTz,
     Interval,
@@ -62,6 +64,7 @@ impl Kind {
             SqlType::Bytea => Kind::Bytea,
             SqlType::Date => Kind::Date,
             SqlType::Time(_) => Kind::Time,
+            SqlType::TimeTz(_) => Kind::TimeTz,
             SqlType::Timestamp(_) => Kind::Timestamp,
             SqlType::TimestampTz(_) => Kind::TimestampTz,
             SqlType::Interval(_) => Kind::Interval,
@@ -257,6 +260,9 @@ pub(crate) fn values_of(kind: Kind) -> Vec<Value> {
         }
         Kind::Date => [1, i32::MAX, i32::MIN, -2_000_000, 100_000_000].map(Value::Date).to_vec(),
         Kind::Time => [1, 0, 86_400_000_000].map(Value::Time).to_vec(),
+        Kind::TimeTz => [(1, 0), (0, 57_599), (86_400_000_000, -57_599)]
+            .map(|(time, west)| Value::TimeTz(ZonedTime { time, west }))
+            .to_vec(),
         Kind::Timestamp => [1, i64::MAX, i64::MIN, 1 << 60, -(1 << 57)].map(Value::Timestamp).to_vec(),
         Kind::TimestampTz => [1, i64::MAX, i64::MIN, 1 << 60, -(1 << 57)].map(Value::TimestampTz).to_vec(),
         Kind::Interval => {

@@ -25,6 +25,7 @@
 
 use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
+use hyades_types::datetime::ZonedTime;
 use hyades_types::extension::ExtensionType;
 use hyades_types::interval::Interval;
 use hyades_types::json::Jsonb;
@@ -64,6 +65,7 @@ const MAC_ADDR_8: u8 = 23;
 /// The number of the type and the content follow.
 const EXTENSION: u8 = 24;
 const ROW: u8 = 25;
+const TIME_TZ: u8 = 26;
 
 /// Rows within rows. Types are not nested more deeply, so this is the mark of damage.
 const DEEPEST: usize = 64;
@@ -113,6 +115,7 @@ fn tag_of(value: &Value) -> u8 {
         Value::MacAddr8(_) => MAC_ADDR_8,
         Value::Extension(_) => EXTENSION,
         Value::Row(_) => ROW,
+        Value::TimeTz(_) => TIME_TZ,
     }
 }
 
@@ -133,6 +136,10 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
         Value::Date(days) => integer(into, i64::from(*days)),
         Value::Time(microseconds) | Value::Timestamp(microseconds) | Value::TimestampTz(microseconds) => {
             integer(into, *microseconds)
+        }
+        Value::TimeTz(zoned) => {
+            integer(into, zoned.time);
+            integer(into, i64::from(zoned.west));
         }
         Value::Uuid(bytes) => into.extend_from_slice(bytes),
         Value::Json(text) => write_bytes(into, text.as_bytes()),
@@ -364,11 +371,19 @@ fn tag_of_element(element: ArrayElement) -> u8 {
         ArrayElement::System(system_type) if system_type.is_text() => TEXT,
         ArrayElement::System(_) | ArrayElement::Composite(_) | ArrayElement::Fitted(_) => NULL,
         ArrayElement::Time => TIME,
+        ArrayElement::TimeTz => TIME_TZ,
         ArrayElement::Inet | ArrayElement::Cidr => NETWORK,
         ArrayElement::MacAddr => MAC_ADDR,
         ArrayElement::MacAddr8 => MAC_ADDR_8,
         ArrayElement::Extension(_) => EXTENSION,
     }
+}
+
+fn read_zoned_time(bytes: &[u8], offset: &mut usize) -> Result<ZonedTime, Malformed> {
+    let (start, time) = (*offset, read_integer(bytes, offset)?);
+    let out_of_range = |_| Malformed { offset: start, reason: "the zone of a time is out of range" };
+    let west = read_integer(bytes, offset)?.try_into().map_err(out_of_range)?;
+    Ok(ZonedTime { time, west })
 }
 
 /// Reads what follows any tag but those of arrays and rows: there are no arrays of arrays.
@@ -402,6 +417,7 @@ fn read_content(tag: u8, bytes: &[u8], offset: &mut usize) -> Result<Value, Malf
         BYTEA => Value::Bytea(read_bytes(bytes, offset)?.into()),
         DATE => Value::Date(read_integer(bytes, offset)?.try_into().map_err(out_of_range)?),
         TIME => Value::Time(read_integer(bytes, offset)?),
+        TIME_TZ => Value::TimeTz(read_zoned_time(bytes, offset)?),
         TIMESTAMP => Value::Timestamp(read_integer(bytes, offset)?),
         TIMESTAMP_TZ => Value::TimestampTz(read_integer(bytes, offset)?),
         UUID => Value::Uuid(read_fixed(bytes, offset)?),

@@ -3,13 +3,14 @@
 
 use std::fmt::Write as _;
 
+use hyades_types::datetime::{self, ZonedTime};
 use hyades_types::environment::Environment;
 use hyades_types::extension::ExtensionType;
 use hyades_types::function::{Function, TypePattern, call, lookup, names};
 use hyades_types::interval::Interval;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{ArrayElement, SqlType, Value};
-use hyades_types::{arithmetic, cast, datetime, numeric, text};
+use hyades_types::{arithmetic, cast, numeric, text};
 
 use super::RowLayout;
 
@@ -33,6 +34,7 @@ fn column_types() -> Vec<SqlType> {
         SqlType::TIMESTAMP,
         SqlType::TIMESTAMPTZ,
         SqlType::TIME,
+        SqlType::TIMETZ,
         SqlType::Timestamp(Some(3)),
         SqlType::Uuid,
         SqlType::Inet,
@@ -130,6 +132,9 @@ fn samples(sql_type: SqlType) -> Vec<Value> {
                 .to_vec()
         }
         SqlType::Time(_) => [0, 1, 43_200_000_000, datetime::MICROSECONDS_PER_DAY].map(Value::Time).to_vec(),
+        SqlType::TimeTz(_) => [(0, -57_599), (datetime::MICROSECONDS_PER_DAY, 57_599)]
+            .map(|(time, west)| Value::TimeTz(ZonedTime { time, west }))
+            .to_vec(),
         SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
             let texts = [
                 "-infinity",

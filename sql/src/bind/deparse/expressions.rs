@@ -289,6 +289,7 @@ impl Deparser<'_, '_> {
                     | "user"
                     | "current_catalog"
                     | "current_date"
+                    | "current_time"
                     | "current_timestamp"
                     | "localtime"
                     | "localtimestamp"

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use hyades_types::compare;
-use hyades_types::datetime;
+use hyades_types::datetime::{self, ZonedTime};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::Interval;
 use hyades_types::numeric;
@@ -58,6 +58,14 @@ pub(super) fn in_range(
             // Its months and days do not count.
             let offset = i128::from(offset.microseconds);
             whole(i128::from(*value), i128::from(*base), offset, comparison)
+        }
+        (Value::TimeTz(value), Value::TimeTz(base), Value::Interval(offset)) => {
+            if offset.microseconds < 0 {
+                return Err(invalid_size());
+            }
+            let distance = if comparison.is_subtracted { -offset.microseconds } else { offset.microseconds };
+            let bound = ZonedTime { time: base.time.saturating_add(distance), ..*base };
+            Ok(comparison.holds(value.cmp(&bound)))
         }
         (_, _, Value::Interval(offset)) => {
             if offset.order(Interval::default()).is_lt() {

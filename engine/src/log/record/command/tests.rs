@@ -27,6 +27,8 @@ fn value() -> impl Strategy<Value = Value> {
         vec(any::<u8>(), 0..300).prop_map(|bytes| Value::Bytea(bytes.into())),
         any::<i32>().prop_map(Value::Date),
         any::<i64>().prop_map(Value::Time),
+        generators::any_value(SqlType::TIMETZ),
+        generators::any_value(SqlType::Array(ArrayElement::TimeTz)),
         any::<i64>().prop_map(Value::Timestamp),
         any::<i64>().prop_map(Value::TimestampTz),
         any::<[u8; 16]>().prop_map(Value::Uuid),

@@ -1,0 +1,93 @@
+-- Input and output
+set time zone 'UTC';
+select timetz '04:05:06.789-8', timetz '04:05:06-08:30', timetz '040506-08', time with time zone '04:05:06 PST', timetz '2003-04-12 04:05:06 America/New_York', timetz '2003-01-12 04:05:06 America/New_York', timetz 'allballs', timetz '04:05:06 utc', timetz '24:00+15:59:59', timetz '23:59:60 PDT', timetz '04:05 AM +1', timetz '10:00', timetz '2003-04-12 04:05', time with time zone '10:00+02' at time zone 'UTC';
+select '24:00:00.01 PDT'::timetz;
+select '23:59:60.01 PDT'::timetz;
+select '25:00:00 PDT'::timetz;
+select timetz '15:36:39 America/New_York';
+select timetz '15:36:39 m2';
+select timetz '15:36:39 MSK m2';
+select timetz '10:00 +16';
+select timetz '';
+select timetz '10:00 Etc/GMT+5', timetz '10:00 EST', timetz '2024-07-01 10:00 MSK';
+select timetz(2) '04:05:06.789+1', timetz(0) '23:59:59.5+1', '04:05:06.789-1'::time(1) with time zone, '04:05:06.789-1'::timetz::text;
+set time zone 'America/New_York';
+select timetz '2020-07-01 10:00', timetz '2020-01-01 10:00', (timetz '10:00')::time, (time '10:00')::timetz::time;
+set datestyle = 'German';
+select timetz '10:00:01.5-03:30', to_json(timetz '10:00-03'), row(timetz '10:00+01');
+reset datestyle;
+set time zone 'UTC';
+-- Order: by the instant, then by the zone
+create table zoned (id int primary key, t timetz, p time(1) with time zone default '12:00:00.26+02');
+insert into zoned (id, t) values (1, '10:00+00'), (2, '11:00+01'), (3, '09:00-01'), (4, '00:00-08'), (5, '23:59+08'), (6, null), (7, '10:00+00'), (8, '24:00+15'), (9, '00:00-15');
+select id, t, p from zoned order by t, id;
+select t, count(*) from zoned group by t order by t desc;
+select distinct t from zoned order by t;
+select min(t), max(t), count(distinct t) from zoned;
+select timetz '10:00+00' = timetz '11:00+01', timetz '10:00+00' < timetz '11:00+01', timetz '10:00+00' > timetz '11:00+01', timetz '10:00+00' between '09:00+00' and '11:00+00', time '10:00' = timetz '10:00+00', timetz '10:00+00' in ('10:00+00', '12:00+00'), greatest(timetz '10:00+00', '11:00+05'), nullif(timetz '10:00+00', '10:00+00');
+create index on zoned (t);
+select id from zoned where t = '11:00+01';
+select id from zoned where t >= '10:00+00' order by t, id;
+create table zoned_keys (t timetz primary key);
+insert into zoned_keys values ('10:00+00'), ('11:00+01');
+insert into zoned_keys values ('11:00:00+01:00');
+select * from zoned_keys order by t;
+-- Arithmetic and conversions
+select timetz '10:00+01' + interval '25 hours', timetz '10:00+01' - interval '1 day 11 hours', interval '1 mon 30 min' + timetz '23:45-02', timetz '10:00+01' + time '01:00', time '01:00' + timetz '23:30+01', timetz '10:00+01' - time '01:00';
+select date '2024-02-28' + timetz '24:00+01', timetz '01:02:03-05' + date '2024-01-01', date 'infinity' + timetz '10:00+00';
+select date '294277-01-01' + timetz '10:00+00';
+select timetz '10:00+01' + timetz '10:00+01';
+select timetz '10:00+01' - timetz '10:00+01';
+select timetz '10:00+01' * 2;
+select timetz '10:00+01' + '1 hour';
+select '1 hour' + timetz '10:00+01';
+select date '2024-01-01' - timetz '01:00+01';
+select timetz '10:00+01' = interval '1 hour';
+select timetz '10:00+01' = date '2024-01-01';
+select timetz '10:00+01'::date;
+select timetz '10:00+01'::timestamptz;
+select timestamp '2024-01-01 10:00'::timetz;
+select date '2024-01-01'::timetz;
+select timestamptz '2024-07-01 10:00:00.256+00'::timetz, timestamptz '2024-07-01 10:00:00.256+00'::timetz(1), timestamptz 'infinity'::timetz, timetz(timestamptz '2024-07-01 10:00+00'), "time"(timetz '10:00+05'), timetz '10:00:00.25+05'::time(1);
+insert into zoned (id, t) values (10, timestamptz '2024-07-01 10:00+00'), (11, time '11:00');
+select id, t from zoned where id >= 10 order by id;
+create table plain_times (t time);
+insert into plain_times select t from zoned where id = 2 returning t;
+select case when true then time '10:00' else timetz '11:00+00' end, coalesce(null, timetz '10:00-01');
+select array[timetz '10:00+01', '11:00+02'], '{10:00+01,NULL}'::timetz[], timetz '10:00+01' = any (array[timetz '10:00+01']), '{"10:00:00.26+01"}'::timetz(1)[];
+-- Functions
+select extract(microsecond from t), extract(millisecond from t), extract(second from t), extract(minute from t), extract(hour from t), extract(timezone from t), extract(timezone_hour from t), extract(timezone_minute from t), extract(epoch from t) from (values (timetz '13:30:25.575401-04'), ('24:00+05:30:15'), ('00:00-04:30')) v (t);
+select extract(day from timetz '13:30-04');
+select extract(fortnight from timetz '13:30-04');
+select date_part('microsecond', t), date_part('millisecond', t), date_part('second', t), date_part('epoch', t), date_part('timezone', t) from (values (timetz '13:30:25.575401-04'), ('00:00:00.1+15')) v (t);
+select timetz '10:00+02' at time zone 'UTC', timetz '10:00+02' at time zone 'UTC+10', timetz '01:00+02' at time zone interval '-10:00', timezone('EST', timetz '10:00+02'), timetz '10:00+02' at time zone interval '05:30:15';
+select timetz '10:00+02' at time zone interval '1 day';
+select timetz '10:00+02' at time zone 'Foo/Bar';
+select (timetz '10:00+00', timetz '12:00+00') overlaps (timetz '12:30+01', timetz '13:30+01'), (timetz '10:00+00', timetz '12:00+00') overlaps (timetz '13:30+01', timetz '14:00+01'), (timetz '10:00+00', timetz '11:00+00') overlaps (timetz '11:30+00', timetz '12:00+00');
+select timetz_send(timetz '10:00:00.5-03:30');
+select current_time = current_timestamp::timetz, current_time(0) = current_time::timetz(0), pg_typeof(current_time), pg_typeof(current_time(2));
+-- RANGE over times
+select id, t, first_value(id) over w, last_value(id) over w from zoned where id < 6 window w as (order by t range between '70 min'::interval preceding and '2 hours'::interval following) order by t, id;
+select id, t, first_value(id) over w, last_value(id) over w from zoned where id < 6 window w as (order by t desc range between '70 min' preceding and '2 hours' following exclude current row) order by t desc, id;
+select id, count(*) over (order by t range between '-1 min' preceding and current row) from zoned;
+-- Where definitions and routines keep it
+create view zoned_view as select t, t at time zone 'UTC' as utc, t + interval '1 hour' as later, timetz '10:00+01' as fixed, current_time(1) as now from zoned;
+select pg_get_viewdef('zoned_view');
+select format_type(1266, -1), format_type(1266, 3), format_type(1270, -1), 'time with time zone'::regtype, 'timetz[]'::regtype;
+select data_type, datetime_precision, udt_name from information_schema.columns where table_name = 'zoned' order by ordinal_position;
+create function later(a timetz, b interval default '1 hour') returns timetz language plpgsql as $$ declare x timetz(0) := a; begin return x + b; end $$;
+select later('10:00:00.6+05'), later('10:00+05', '14 hours');
+create function fixed() returns timetz language sql as $$ select timetz '10:00+03' $$;
+select fixed();
+prepare at (timetz, time(1) with time zone) as select $1 = $2, $1 + interval '1 h';
+execute at('10:00+01', '10:00:00.04+01');
+create type span as (begins timetz, ends timetz);
+select row('10:00+01', '11:00+01')::span, (row('10:00+01', '11:00+01')::span).ends;
+create table with_domain (a int);
+create domain office as timetz check (value between '08:00+00' and '18:00+00');
+select '09:00+01'::office, '09:00-01'::office;
+select '09:00+02'::office;
+copy zoned_keys from stdin;
+12:00:00.5-01
+\.
+copy (select * from zoned_keys order by t) to stdout;
