@@ -20,7 +20,7 @@ const PG_CAST: &str = "\
     int2 int4 i;int2 numeric i;int2 float4 i;timestamptz date a;timestamptz timestamp a;timestamp date a;\
     timestamp timestamptz i;interval time a;time interval i;timestamp time a;timestamptz time a;\
     json jsonb a;jsonb json a;jsonb bool e;jsonb numeric e;jsonb int2 e;jsonb int4 e;jsonb int8 e;jsonb float4 e;jsonb float8 e;\
-    inet cidr a;cidr inet i;macaddr macaddr8 i;macaddr8 macaddr i;\
+    inet cidr a;cidr inet i;macaddr macaddr8 i;macaddr8 macaddr i;time timetz i;timetz time a;timestamptz timetz a;\
     citext text i;citext varchar i;citext bpchar a;hstore json e;hstore jsonb e";
 
 #[test]
