@@ -262,6 +262,15 @@ impl DataType {
         row
     }
 
+    /// The name that the information schema gives to it.
+    pub(super) fn standard_name(&self) -> Cow<'static, str> {
+        match self.schema.as_ref() {
+            _ if self.element != 0 && self.length == -1 => "ARRAY".into(),
+            "pg_catalog" => self.shown().into(),
+            _ => "USER-DEFINED".into(),
+        }
+    }
+
     /// The name in `format_type`.
     pub(super) fn shown(&self) -> String {
         match SqlType::from_oid(self.oid, -1) {

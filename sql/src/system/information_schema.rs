@@ -620,7 +620,7 @@ fn routine_row(system: &System, routine: &Routine) -> NamedRow {
         ("routine_schema", text(&definition.name.schema)),
         ("routine_name", text(&definition.name.name)),
         ("routine_type", text(definition.kind.word().to_uppercase())),
-        ("data_type", or_null(given, |given| text(given.shown()))),
+        ("data_type", or_null(given, |given| text(given.standard_name()))),
         ("type_udt_catalog", or_null(given, |_| database())),
         ("type_udt_schema", or_null(given, |given| text(&given.schema))),
         ("type_udt_name", or_null(given, |given| text(&given.name))),

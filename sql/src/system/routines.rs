@@ -8,6 +8,7 @@ use hyades_types::definition::{
 };
 use hyades_types::identifier::quoted_identifier;
 use hyades_types::system_type::{Polymorphic, SystemType};
+use hyades_types::value::composite::CompositeType;
 use hyades_types::value::{SqlType, Value};
 
 use super::row::{NamedRow, int2, int4, letters, oid, oids, or_null, text, texts, truth};
@@ -41,7 +42,11 @@ pub(super) fn result_type(definition: &RoutineDefinition) -> u32 {
             [(_, sql_type)] => sql_type.oid(),
             _ => RECORD,
         },
-        Returns::SetOfRow(_) => RECORD,
+        Returns::SetOfRow(_) => {
+            let of_relation = definition.traits.row_of.map(|table| CompositeType::number_of_rows(table.0));
+            let named = of_relation.or_else(|| definition.traits.row_type.map(|row_type| row_type.oid()));
+            named.unwrap_or(RECORD)
+        }
         Returns::Record | Returns::SetOfRecord => single,
     }
 }

@@ -115,3 +115,11 @@ set client_min_messages = warning;
 drop type pair cascade;
 select * from item order by id;
 drop table item cascade;
+
+-- The type of the rows of a table as a result, in the catalog.
+create table kept_items (id int, name text);
+create function kept_items_of(int) returns setof kept_items language sql as $$ select * from kept_items where id = $1 $$;
+select prorettype::regtype, proretset, pg_get_function_result(oid) from pg_proc where proname = 'kept_items_of';
+select data_type, type_udt_schema, type_udt_name from information_schema.routines where routine_name = 'kept_items_of';
+select attname, atttypid::regtype from pg_proc p join pg_type t on t.oid = prorettype
+    join pg_attribute on attrelid = typrelid where proname = 'kept_items_of' and attnum > 0 order by attnum;
