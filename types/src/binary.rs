@@ -26,6 +26,7 @@ use self::bytes::{take, wrong};
 use crate::datetime::ZonedTime;
 use crate::error::{Error, Result, sqlstate};
 use crate::interval::Interval;
+use crate::json_path::JsonPath;
 use crate::network::{self, Network};
 use crate::numeric::{Numeric, finite};
 use crate::system_type::SystemType;
@@ -148,12 +149,24 @@ fn read_interval(rest: &mut &[u8]) -> Result<Interval> {
     Ok(Interval { months: all as i32, days: (all >> 32) as i32, microseconds: (all >> 64) as i64 })
 }
 
+/// The byte before a jsonpath.
+const JSON_PATH_VERSION: u8 = 1;
+
 fn read_system(rest: &mut &[u8], system_type: SystemType) -> Result<Value> {
     match system_type {
         SystemType::Char => return Ok(Value::Text(shown_byte(take_byte(rest)?))),
         SystemType::Name if rest.len() > LONGEST_NAME => {
             return Err(Error::input(sqlstate::NAME_TOO_LONG, "identifier too long")
                 .with_detail(format!("Identifier must be less than {} characters.", LONGEST_NAME + 1)));
+        }
+        SystemType::JsonPath => {
+            let version = take_byte(rest)?;
+            if version != JSON_PATH_VERSION {
+                let message = format!("unsupported jsonpath version number: {version}");
+                return Err(Error::input(sqlstate::INTERNAL_ERROR, message));
+            }
+            let Value::Text(text) = read_from(rest, SqlType::Text)? else { return Ok(Value::Null) };
+            return Ok(Value::text(JsonPath::parse(&text)?.shown()?.as_str()));
         }
         SystemType::Record => {
             let message = "input of anonymous composite types is not implemented";
@@ -268,7 +281,12 @@ pub fn write(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::Double(number) => out.extend_from_slice(&number.to_be_bytes()),
         Value::Numeric(number) => write_numeric(number, out),
         Value::Text(text) if sql_type == SqlType::System(SystemType::Char) => out.push(meant_byte(text)),
-        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Text(text) => {
+            if sql_type == SqlType::System(SystemType::JsonPath) {
+                out.push(JSON_PATH_VERSION);
+            }
+            out.extend_from_slice(text.as_bytes());
+        }
         Value::Bytea(bytes) => out.extend_from_slice(bytes),
         Value::Uuid(bytes) => out.extend_from_slice(bytes),
         Value::Json(text) => out.extend_from_slice(text.as_bytes()),

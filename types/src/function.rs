@@ -24,7 +24,8 @@
 //! * templates: `template` (times to text), `date_reading` (text to times), `number_template`,
 //!   `number_shown`;
 //! * rows: `row_value`, `row_text`; arrays: `array`, `array_search`, `array_subscript`;
-//! * json: `json_access`, `json_build`, `json_change`, `json_assigned` (to a part), `json_record` (rows);
+//! * json: `json_access`, `json_build`, `json_change`, `json_assigned` (to a part), `json_record` (rows),
+//!   `json_path` (SQL/JSON paths);
 //!   `network` (addresses), `hstore`;
 //! * what lies outside the arguments: `general` (the statement's environment), `sequence`, `session`
 //!   (advisory locks, notifications), `sleep`, `system` (queries to the catalog).
@@ -53,6 +54,7 @@ mod json_access;
 mod json_assigned;
 mod json_build;
 mod json_change;
+mod json_path;
 mod json_record;
 mod make_time;
 mod math;

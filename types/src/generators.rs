@@ -13,6 +13,7 @@ use crate::enumeration::{EnumLabels, EnumType};
 use crate::extension::ExtensionType;
 use crate::interval::Interval;
 use crate::network::Network;
+use crate::system_type::SystemType;
 use crate::value::array_value::FittedElement;
 use crate::value::composite::{CompositeField, CompositeType};
 use crate::value::{ArrayElement, BigDecimal, Dimension, Numeric, Precision, SqlType, Value};
@@ -250,6 +251,7 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
             let fitted = move |any| Value::Text(text::fit_text(any, sql_type, true).unwrap_or_default());
             any_text().prop_map(fitted).boxed()
         }
+        SqlType::System(SystemType::JsonPath) => Just(Value::text("$.\"a\"[*]")).boxed(),
         SqlType::System(system_type) => match ArrayElement::of_vector(system_type) {
             Some(element) => any_value(SqlType::Array(element)),
             None if system_type.is_number() => any::<u32>().prop_map(Value::Oid).boxed(),

@@ -10,7 +10,8 @@
 //!   operations of expressions, with PostgreSQL's results and errors;
 //! * `numeric`, `datetime`, `interval`, `zoned_time`: decimal numbers, the calendar, time spans and times
 //!   with a zone, which those share;
-//! * `json`: the types json and jsonb; `enumeration`: enum types; `network`: network addresses;
+//! * `json`: the types json and jsonb; `json_path`: paths into them; `enumeration`: enum types; `network`:
+//!   network addresses;
 //!   `extension` and `extension_cast`: types that extensions bring;
 //! * `float`: elementary functions; `random`: random numbers; both the same on every machine; `foundations`:
 //!   the versions on which results depend;
@@ -54,6 +55,7 @@ pub mod guest;
 pub mod identifier;
 pub mod interval;
 pub mod json;
+mod json_path;
 pub mod key;
 pub mod like;
 pub mod memory;

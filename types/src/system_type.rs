@@ -7,7 +7,7 @@
 //! | type | value |
 //! |---|---|
 //! | oid, xid | [`Value::Oid`](crate::value::Value::Oid) |
-//! | name, "char", pg_node_tree, aclitem, refcursor, record | [`Value::Text`](crate::value::Value::Text) |
+//! | name, "char", pg_node_tree, aclitem, refcursor, jsonpath, record | [`Value::Text`](crate::value::Value::Text) |
 //! | regclass and similar | [`Value::Reference`](crate::value::Value::Reference) |
 //! | int2vector, oidvector | [`Value::Array`](crate::value::Value::Array) |
 
@@ -33,6 +33,8 @@ pub enum SystemType {
     OidVector,
     /// The name of a cursor.
     RefCursor,
+    /// An SQL/JSON path, as the text that PostgreSQL prints.
+    JsonPath,
     /// A row, in its text form.
     Record,
     /// Stands for a type in the signature of a routine.
@@ -80,7 +82,7 @@ struct Naming {
 }
 
 /// All of them.
-pub const ALL: [SystemType; 23] = [
+pub const ALL: [SystemType; 24] = [
     SystemType::Oid,
     SystemType::Xid,
     SystemType::Name,
@@ -96,6 +98,7 @@ pub const ALL: [SystemType; 23] = [
     SystemType::Int2Vector,
     SystemType::OidVector,
     SystemType::RefCursor,
+    SystemType::JsonPath,
     SystemType::Record,
     SystemType::Polymorphic(Polymorphic::Element),
     SystemType::Polymorphic(Polymorphic::Array),
@@ -155,6 +158,7 @@ impl SystemType {
             SystemType::RefCursor => {
                 of("refcursor", "refcursor", 1790, "refcursor[]", "_refcursor", 2201, -1)
             }
+            SystemType::JsonPath => of("jsonpath", "jsonpath", 4072, "jsonpath[]", "_jsonpath", 4073, -1),
             SystemType::Record => of("record", "record", 2249, "record[]", "_record", 2287, -1),
             SystemType::Polymorphic(kind) => {
                 let (name, oid, length) = match kind {
@@ -216,7 +220,7 @@ impl SystemType {
 
     /// Whether its values are read and printed as names of objects.
     pub fn is_reference(self) -> bool {
-        let is_other = matches!(self, SystemType::Record | SystemType::Polymorphic(_));
+        let is_other = matches!(self, SystemType::JsonPath | SystemType::Record | SystemType::Polymorphic(_));
         !self.is_text() && !self.is_number() && !self.is_vector() && !is_other
     }
 

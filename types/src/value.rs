@@ -715,7 +715,10 @@ impl Value {
     pub fn fits(&self, sql_type: SqlType) -> bool {
         match self.sql_type() {
             None => true,
-            Some(SqlType::Text) => sql_type.is_text() || sql_type == SqlType::System(SystemType::Record),
+            Some(SqlType::Text) => {
+                let is_kept_as_text = |own| matches!(own, SystemType::JsonPath | SystemType::Record);
+                sql_type.is_text() || matches!(sql_type, SqlType::System(own) if is_kept_as_text(own))
+            }
             Some(SqlType::Array(own)) => {
                 sql_type.element().is_some_and(|element| element.without_modifier() == own)
             }

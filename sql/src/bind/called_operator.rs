@@ -22,6 +22,8 @@ pub(super) fn symbol_of(operator: &Ast) -> Option<&'static str> {
         Ast::Question => "?",
         Ast::QuestionPipe => "?|",
         Ast::QuestionAnd => "?&",
+        Ast::AtQuestion => "@?",
+        Ast::AtAt => "@@",
         Ast::Custom(symbol) => CUSTOM.into_iter().find(|custom| custom == symbol)?,
         _ => return None,
     })

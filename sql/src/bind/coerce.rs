@@ -68,6 +68,7 @@ pub(crate) fn category(sql_type: SqlType) -> Category {
         SqlType::Array(_) => Category::Array,
         SqlType::Interval(_) => Category::Interval,
         SqlType::System(_) if sql_type.is_text() => Category::String,
+        SqlType::System(SystemType::JsonPath) => Category::Json,
         SqlType::System(SystemType::Record) => Category::Row,
         SqlType::System(_) if sql_type.is_oid() => Category::Numeric,
         SqlType::System(_) => Category::Array,

@@ -727,6 +727,8 @@ pub(super) fn custom_operator(symbol: &str) -> Option<ast::BinaryOperator> {
         "?" => Ast::Question,
         "?|" => Ast::QuestionPipe,
         "?&" => Ast::QuestionAnd,
+        "@?" => Ast::AtQuestion,
+        "@@" => Ast::AtAt,
         "@>" => Ast::AtArrow,
         "<@" => Ast::ArrowAt,
         "||" => Ast::StringConcat,

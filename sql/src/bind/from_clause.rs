@@ -359,15 +359,11 @@ impl Binder<'_> {
         if !is_known && !is_of_json {
             return Ok(None);
         }
-        let unnamed = |argument: &FunctionArg| match argument {
-            FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
-            _ => None,
-        };
-        let Some(written) = arguments.iter().map(unnamed).collect::<Option<Vec<Ast>>>() else {
+        let arguments = self.arguments_with_defaults(arguments, shown, place)?;
+        if !arguments.names.is_empty() {
             return Err(self.no_function(shown, "*", place));
-        };
-        let bound = written.iter().map(|item| self.expression(item)).collect::<Result<Vec<Bound>>>()?;
-        self.set_of((shown, bound), alias, ordinality, place).map(Some)
+        }
+        self.set_of((shown, arguments.bound), alias, ordinality, place).map(Some)
     }
 
     /// A call of one of these functions.

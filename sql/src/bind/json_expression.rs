@@ -320,6 +320,9 @@ impl Binder<'_> {
                 None => return Ok(None),
             },
         };
+        if own == SqlType::Jsonb && matches!(kind, "path_query" | "path_query_tz") {
+            return self.json_path_query(name, arguments, place).map(|array| Some(vec![("", array)]));
+        }
         let element = if own == SqlType::Jsonb { ArrayElement::Jsonb } else { ArrayElement::Json };
         let columns: &[(&str, Function, ArrayElement)] = match kind {
             "array_elements" => &[("value", Function::JsonItems, element)],
@@ -352,5 +355,23 @@ impl Binder<'_> {
             (*column, Bound::typed(array, SqlType::Array(*element), place))
         });
         Ok(Some(arrays.collect()))
+    }
+
+    /// The array of what a path finds.
+    fn json_path_query(&mut self, name: &str, arguments: &[Bound], place: Place) -> Result<Bound> {
+        let path = SqlType::System(SystemType::JsonPath);
+        let types = [SqlType::Jsonb, path, SqlType::Jsonb, SqlType::Boolean];
+        if !(2..=types.len()).contains(&arguments.len()) {
+            return Err(self.no_function_of(name, arguments, place));
+        }
+        let mut given = Vec::with_capacity(types.len());
+        for (argument, own) in arguments.iter().zip(types) {
+            match self.try_coerce(argument.clone(), own, Context::Implicit)? {
+                Some(expr) => given.push(expr),
+                None => return Err(self.no_function_of(name, arguments, place)),
+            }
+        }
+        let call = Expr::Call { function: Function::JsonPathItems, arguments: given };
+        Ok(Bound::typed(call, SqlType::Array(ArrayElement::Jsonb), place))
     }
 }

@@ -34,7 +34,7 @@ use crate::statement::names::{fold, parts};
 use crate::statement::query::select_of;
 
 /// PostgreSQL's set-returning functions.
-pub(super) const SET_FUNCTIONS: [&str; 20] = [
+pub(super) const SET_FUNCTIONS: [&str; 22] = [
     "generate_series",
     "generate_subscripts",
     "json_array_elements",
@@ -48,6 +48,8 @@ pub(super) const SET_FUNCTIONS: [&str; 20] = [
     "jsonb_each",
     "jsonb_each_text",
     "jsonb_object_keys",
+    "jsonb_path_query",
+    "jsonb_path_query_tz",
     "jsonb_populate_recordset",
     "pg_listening_channels",
     "pg_partition_ancestors",
@@ -305,7 +307,7 @@ impl Binder<'_> {
                 self.set_as_array(&name, arguments.bound, place)?
             }
             json if json.starts_with("json") => {
-                let arguments = self.written_arguments(arguments, json, place)?;
+                let arguments = self.arguments_with_defaults(arguments, json, place)?;
                 self.set_as_array(json, arguments.bound, place)?
             }
             _ if is_single => return self.set_item_of(call, arguments, place),

@@ -102,7 +102,7 @@ fn casts_that_are_listed_exist() {
 
 /// Names of functions that no row of PostgreSQL's `pg_proc` has: its grammar turns them into other calls, or
 /// they are operators. The one of `pg_terminate_backend` has a second parameter.
-const WRITTEN_OTHERWISE: [&str; 34] = [
+const WRITTEN_OTHERWISE: [&str; 36] = [
     "greatest",
     "least",
     "nullif",
@@ -121,6 +121,8 @@ const WRITTEN_OTHERWISE: [&str; 34] = [
     "?",
     "?|",
     "?&",
+    "@?",
+    "@@",
     "||",
     "-",
     "#-",

@@ -35,6 +35,7 @@ pub(super) const NAME: TypePattern = TypePattern::Exact(SqlType::System(SystemTy
 pub(super) const LETTER: TypePattern = TypePattern::Exact(SqlType::System(SystemType::Char));
 pub(super) const ACLITEMS: TypePattern =
     TypePattern::Exact(SqlType::Array(ArrayElement::System(SystemType::AclItem)));
+pub(super) const JSONPATH: TypePattern = TypePattern::Exact(SqlType::System(SystemType::JsonPath));
 pub(super) const NODETREE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::NodeTree));
 pub(super) const OIDVECTOR: TypePattern = TypePattern::Exact(SqlType::System(SystemType::OidVector));
 pub(super) const REGCLASS: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegClass));

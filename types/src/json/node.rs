@@ -59,7 +59,7 @@ fn first(bytes: &[u8]) -> (RawNode<'_>, &[u8]) {
 }
 
 impl<'a> RawNode<'a> {
-    pub(super) fn of(bytes: &'a [u8]) -> RawNode<'a> {
+    pub(crate) fn of(bytes: &'a [u8]) -> RawNode<'a> {
         RawNode(bytes)
     }
 

@@ -8,6 +8,7 @@ use super::pieces::{is_blank, syntax, write_integer};
 use crate::collect::{self, Sink, Taken};
 use crate::error::quoted;
 use crate::error::{Error, Result, sqlstate};
+use crate::json_path::JsonPath;
 use crate::system_type::SystemType;
 use crate::value::{ArrayElement, ArrayValue, SqlType, Value};
 
@@ -16,6 +17,9 @@ pub(super) fn parse(text: &str, system_type: SystemType, reading: Reading<'_>) -
     if system_type.is_text() {
         check_text(text)?;
         return Ok(Value::Text(fit_text(CompactString::from(text), SqlType::System(system_type), true)?));
+    }
+    if system_type == SystemType::JsonPath {
+        return Ok(Value::text(JsonPath::parse(text)?.shown()?.as_str()));
     }
     if system_type == SystemType::Record {
         let message = "input of anonymous composite types is not implemented";
