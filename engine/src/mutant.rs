@@ -83,6 +83,9 @@ pub enum Mutant {
     ChangingTwinForgotten,
     /// A log record does not say which numbers its transaction drew.
     DrawsUnlogged,
+    /// An update is logged as the patch of the row that it has read, although its statement has changed the
+    /// row since then.
+    PatchOfStaleRow,
     /// A checkpoint does not wait for transactions that commit in the phase that it ends (pitfall 27).
     StragglersForgotten,
     /// A checkpoint counts before the logs are durable up to what it holds (pitfall 27).
@@ -119,7 +122,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 50] = [
+    pub const ALL: [Mutant; 51] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -154,6 +157,7 @@ impl Mutant {
         Mutant::UniqueCheckSkipsWaiting,
         Mutant::ChangingTwinForgotten,
         Mutant::DrawsUnlogged,
+        Mutant::PatchOfStaleRow,
         Mutant::StragglersForgotten,
         Mutant::CheckpointBeforeDurable,
         Mutant::SegmentsGoTooEarly,

@@ -58,7 +58,7 @@ use hyades_types::value::{SqlType, Value};
 use hyades_types::{key, numeric, text};
 
 pub use self::patch::RowPatch;
-pub(crate) use self::patch::{invert, is_inside, overwrite, pieces};
+pub(crate) use self::patch::{invert, is_inside, leads_to, overwrite, pieces};
 
 /// How the rows of a table are laid out. Built once per table definition.
 #[derive(Clone, Debug)]

@@ -8,17 +8,22 @@ use crate::storage::record::TakenBack;
 use crate::storage::table::Table;
 
 /// Writes the row under `key`, which the caller has read under its lock, and keeps the table's count. Returns
-/// the version that undoes the write. Nothing happens if there is no record.
+/// the version that undoes the write. Nothing happens if there is no record. `before` sees the row that is
+/// replaced, if there is one.
 pub(super) fn write_row(
     table: &Table,
     key: &[u8],
     row: Option<&[u8]>,
     history: &mut HistoryWriter,
+    before: impl FnOnce(&[u8]),
     guard: &Guard,
 ) -> Option<Handle> {
     let state = table.state(guard);
     let index = state.index();
     let record = index.get(key, guard)?;
+    if let Some(old) = record.row(guard) {
+        before(old);
+    }
     let written = index.charging_write(record, guard, || record.write(row, history, guard));
     let (version, had_row) = written.expect("a locked record stays in its index");
     match (had_row, row) {

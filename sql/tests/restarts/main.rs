@@ -13,8 +13,14 @@ mod harness;
 mod materialized_views;
 mod polymorphic_routines;
 mod roles;
+mod rows_changed_twice;
 mod schemas;
 mod temporary_relations;
 mod triggers;
 mod views;
 mod zoned_times;
+
+#[test]
+fn rows_that_a_statement_changes_twice_are_recovered() {
+    rows_changed_twice::change_rows_twice();
+}

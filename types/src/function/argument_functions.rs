@@ -1,5 +1,6 @@
-//! The rows of `function_table` for functions of argument lists, of records made of JSON, of identifiers and
-//! of binary forms. They are appended to those of that module, and form one table with them.
+//! The rows of `function_table` for functions of argument lists, of records made of JSON, of SQL/JSON paths,
+//! of identifiers and of binary forms. They are appended to those of that module, and form one table with
+//! them.
 
 macro_rules! argument_functions {
     ($($rows:tt)*) => { catalog_functions! { $($rows)*
@@ -25,6 +26,31 @@ macro_rules! argument_functions {
     /// A jsonb after `whole[...] = new`: the old one, the new part, whether an array is made where there is
     /// none, and the subscripts.
     JsonAssigned: sees_null, NOTHING, json_assigned {}
+    // SQL/JSON paths.
+    JsonPathExists: strict, NOTHING, json_path {
+        "jsonb_path_exists" | "jsonb_path_exists_tz" =>
+            (JSONB, JSONPATH) -> BOOL, (JSONB, JSONPATH, JSONB) -> BOOL, (JSONB, JSONPATH, JSONB, BOOL) -> BOOL;
+    }
+    JsonPathExistsQuietly: strict, NOTHING, json_path {
+        "@?" | "jsonb_path_exists_opr" => (JSONB, JSONPATH) -> BOOL;
+    }
+    JsonPathMatches: strict, NOTHING, json_path {
+        "jsonb_path_match" | "jsonb_path_match_tz" =>
+            (JSONB, JSONPATH) -> BOOL, (JSONB, JSONPATH, JSONB) -> BOOL, (JSONB, JSONPATH, JSONB, BOOL) -> BOOL;
+    }
+    JsonPathMatchesQuietly: strict, NOTHING, json_path {
+        "@@" | "jsonb_path_match_opr" => (JSONB, JSONPATH) -> BOOL;
+    }
+    JsonPathFirst: strict, NOTHING, json_path {
+        "jsonb_path_query_first" | "jsonb_path_query_first_tz" =>
+            (JSONB, JSONPATH) -> JSONB, (JSONB, JSONPATH, JSONB) -> JSONB, (JSONB, JSONPATH, JSONB, BOOL) -> JSONB;
+    }
+    JsonPathArray: strict, NOTHING, json_path {
+        "jsonb_path_query_array" | "jsonb_path_query_array_tz" =>
+            (JSONB, JSONPATH) -> JSONB, (JSONB, JSONPATH, JSONB) -> JSONB, (JSONB, JSONPATH, JSONB, BOOL) -> JSONB;
+    }
+    /// What a path finds, as an array. Only the compiler calls it.
+    JsonPathItems: strict, NOTHING, json_path {}
     // Texts
     ParseIdentifier: strict, NOTHING, identifier { "parse_ident" => (TEXT) -> TEXTS, (TEXT, BOOL) -> TEXTS; }
     Unescape: strict, NOTHING, identifier { "unistr" => (TEXT) -> TEXT; }

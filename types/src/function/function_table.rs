@@ -634,31 +634,7 @@ extension_functions! {
     JsonExistsAll: strict, NOTHING, json_access { "?&" | "jsonb_exists_all" => (JSONB, TEXTS) -> BOOL; }
     JsonTypeof: strict, NOTHING, json_access { "json_typeof" => (JSON) -> TEXT; "jsonb_typeof" => (JSONB) -> TEXT; }
     JsonArrayLength: strict, NOTHING, json_access { "json_array_length" => (JSON) -> INT4; "jsonb_array_length" => (JSONB) -> INT4; }
-    // SQL/JSON paths.
-    JsonPathExists: strict, NOTHING, json_path {
-        "jsonb_path_exists" | "jsonb_path_exists_tz" =>
-            (JSONB, JSONPATH) -> BOOL, (JSONB, JSONPATH, JSONB) -> BOOL, (JSONB, JSONPATH, JSONB, BOOL) -> BOOL;
-    }
-    JsonPathExistsQuietly: strict, NOTHING, json_path {
-        "@?" | "jsonb_path_exists_opr" => (JSONB, JSONPATH) -> BOOL;
-    }
-    JsonPathMatches: strict, NOTHING, json_path {
-        "jsonb_path_match" | "jsonb_path_match_tz" =>
-            (JSONB, JSONPATH) -> BOOL, (JSONB, JSONPATH, JSONB) -> BOOL, (JSONB, JSONPATH, JSONB, BOOL) -> BOOL;
-    }
-    JsonPathMatchesQuietly: strict, NOTHING, json_path {
-        "@@" | "jsonb_path_match_opr" => (JSONB, JSONPATH) -> BOOL;
-    }
-    JsonPathFirst: strict, NOTHING, json_path {
-        "jsonb_path_query_first" | "jsonb_path_query_first_tz" =>
-            (JSONB, JSONPATH) -> JSONB, (JSONB, JSONPATH, JSONB) -> JSONB, (JSONB, JSONPATH, JSONB, BOOL) -> JSONB;
-    }
-    JsonPathArray: strict, NOTHING, json_path {
-        "jsonb_path_query_array" | "jsonb_path_query_array_tz" =>
-            (JSONB, JSONPATH) -> JSONB, (JSONB, JSONPATH, JSONB) -> JSONB, (JSONB, JSONPATH, JSONB, BOOL) -> JSONB;
-    }
     // The results of set-returning functions of a json, as an array. Only the compiler calls them.
-    JsonPathItems: strict, NOTHING, json_path {}
     JsonItems: strict, NOTHING, json_access {}
     JsonItemsText: strict, NOTHING, json_access {}
     JsonObjectKeys: strict, NOTHING, json_access {}

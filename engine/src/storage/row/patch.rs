@@ -13,6 +13,7 @@ use std::ops::Range;
 
 use hyades_types::scalar::Scalar;
 use hyades_types::value::Value;
+use smallvec::SmallVec;
 
 use super::{Column, END_BYTES, RowLayout, append_content, end_at, is_content_of, read, write_fixed};
 
@@ -78,6 +79,24 @@ pub(crate) fn pieces(patch: &[u8]) -> impl Iterator<Item = (usize, &[u8])> + Clo
 /// Whether every piece of a patch lies in a row of this length.
 pub(crate) fn is_inside(row: &[u8], patch: &[u8]) -> bool {
     pieces(patch).all(|(offset, piece)| offset.checked_add(piece.len()).is_some_and(|end| end <= row.len()))
+}
+
+/// Whether a patch makes `new`, which has its pieces, of this row: whether all other bytes are the same.
+pub(crate) fn leads_to(old: &[u8], patch: &[u8], new: &[u8]) -> bool {
+    if old.len() != new.len() {
+        return false;
+    }
+    let mut places: SmallVec<[Range<usize>; 8]> =
+        pieces(patch).map(|(offset, piece)| offset..offset + piece.len()).collect();
+    places.sort_unstable_by_key(|place| place.start);
+    let mut from = 0;
+    for place in places.into_iter().chain([old.len()..old.len()]) {
+        if old.get(from..place.start) != new.get(from..place.start) {
+            return false;
+        }
+        from = place.end;
+    }
+    true
 }
 
 /// Writes the pieces of a patch to their places. Pieces that lie outside the row are skipped: it is then not

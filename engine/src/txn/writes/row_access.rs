@@ -8,9 +8,11 @@ use crossbeam_epoch::{self as epoch, Guard};
 use super::purge_queue::Purgeable;
 use super::undo::RowChange;
 use super::{Body, Reading};
+use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::history::Snapshot;
 use crate::storage::record::Record;
+use crate::storage::row::leads_to;
 use crate::storage::table::Table;
 use crate::txn::restart_gate::wait_for;
 use crate::txn::row_changes::write_row;
@@ -147,11 +149,15 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
     }
 
     fn update(&mut self, Writable { table, key }: Writable<'_>, row: &[u8], patch: Option<&[u8]>) {
-        let Some(version) = write_row(table, key, Some(row), &mut self.history, &epoch::pin()) else {
-            return;
-        };
+        // The patch was made for the row that the update has read. If the statement itself has changed the
+        // row since then, by a function that it calls, only the whole row says what is there now.
+        let mut is_base = false;
+        let compare = |old: &[u8]| is_base = patch.is_some_and(|patch| leads_to(old, patch, row));
+        let written = write_row(table, key, Some(row), &mut self.history, compare, &epoch::pin());
+        let Some(version) = written else { return };
         let write_set = self.hash_write(table, key, Some(patch.unwrap_or(row)));
-        let change = patch.map_or(RowChange::Put(row), |patch| RowChange::shorter(row, patch));
+        let logged = patch.filter(|_| is_base || mutant::is_active(Mutant::PatchOfStaleRow));
+        let change = logged.map_or(RowChange::Put(row), |patch| RowChange::shorter(row, patch));
         self.note_write(table, key, change, (write_set, version));
     }
 
@@ -173,7 +179,7 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
     fn delete(&mut self, Writable { table, key }: Writable<'_>) {
         let guard = epoch::pin();
         self.give_up_entries(table, key, None, &guard);
-        let Some(version) = write_row(table, key, None, &mut self.history, &guard) else { return };
+        let Some(version) = write_row(table, key, None, &mut self.history, |_| {}, &guard) else { return };
         self.purgeable.push(Purgeable::row(table, key));
         let write_set = self.hash_write(table, key, None);
         self.note_write(table, key, RowChange::Delete, (write_set, version));
