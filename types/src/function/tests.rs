@@ -76,6 +76,7 @@ fn every_signature_is_computed() {
         TypePattern::Exact(SqlType::System(SystemType::OidVector)) => {
             Value::array(crate::value::ArrayElement::System(SystemType::Oid), vec![Value::Oid(23)])
         }
+        TypePattern::Exact(SqlType::System(SystemType::JsonPath)) => Value::text("$[*] ? (@ == \"day\")"),
         TypePattern::Exact(SqlType::Json) => Value::Json("{\"day\": 1}".into()),
         TypePattern::Exact(SqlType::Jsonb) => Value::Jsonb(Jsonb::parse("[\"day\", 1]").unwrap()),
         TypePattern::Exact(SqlType::Array(element)) => Value::array(*element, vec![Value::text("0")]),
