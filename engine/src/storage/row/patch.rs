@@ -9,6 +9,7 @@
 //!
 //! Invariant: no two pieces of a patch overlap, so their order does not matter.
 
+use std::iter;
 use std::ops::Range;
 
 use hyades_types::scalar::Scalar;
@@ -65,7 +66,7 @@ impl RowPatch {
 #[inline]
 pub(crate) fn pieces(patch: &[u8]) -> impl Iterator<Item = (usize, &[u8])> + Clone {
     let mut rest = patch;
-    std::iter::from_fn(move || {
+    iter::from_fn(move || {
         if rest.len() < PIECE_HEADER_BYTES {
             return None;
         }
@@ -90,7 +91,8 @@ pub(crate) fn leads_to(old: &[u8], patch: &[u8], new: &[u8]) -> bool {
         pieces(patch).map(|(offset, piece)| offset..offset + piece.len()).collect();
     places.sort_unstable_by_key(|place| place.start);
     let mut from = 0;
-    for place in places.into_iter().chain([old.len()..old.len()]) {
+    let end = old.len()..old.len();
+    for place in places.into_iter().chain(iter::once(end)) {
         if old.get(from..place.start) != new.get(from..place.start) {
             return false;
         }
