@@ -92,8 +92,8 @@ fn dump_shows_transactions_with_vectors_and_rows() {
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(rows.len(), 2);
     let update = &rows[0]["operations"][0];
-    assert_eq!((&update["operation"], &update["table"]), (&"put".into(), &"public.t".into()));
-    assert_eq!(update["content"]["amount"], "11");
+    assert_eq!((&update["operation"], &update["table"]), (&"patch".into(), &"public.t".into()));
+    assert_eq!(update["content"], serde_json::json!({ "amount": "11" }));
     assert_eq!(rows[1]["operations"][0]["operation"], "delete");
     assert_eq!(rows[1]["counts"], true);
     // A range: the second record of log 1.
@@ -127,7 +127,7 @@ fn dump_and_stat_show_how_far_sequences_have_come() {
         r#""public.s" {"epoch":2,"is_called":false,"value":7}"#,
     ];
     assert_eq!(shown, expected);
-    assert!(printed(directory.path(), &["stat"]).contains("0 puts, 0 deletes, 2 sequences"));
+    assert!(printed(directory.path(), &["stat"]).contains("0 puts, 0 patches, 0 deletes, 2 sequences"));
 }
 
 #[test]
@@ -140,7 +140,8 @@ fn stat_counts_records_by_kind() {
     let count = |kind: &str| logs.iter().map(|log| log[kind]["count"].as_u64().unwrap()).sum::<u64>();
     assert_eq!((count("data"), count("schema"), count("command")), (4, 1, 0));
     let total = |field: &str| logs.iter().map(|log| log[field].as_u64().unwrap()).sum::<u64>();
-    assert_eq!((total("puts"), total("deletes"), total("discarded")), (4, 1, 0));
+    let operations = (total("puts"), total("patches"), total("deletes"), total("discarded"));
+    assert_eq!(operations, (3, 1, 1, 0));
     for log in logs {
         let kinds = ["data", "command", "schema", "fragment", "anchor", "filler"];
         let bytes: u64 = kinds.iter().map(|kind| log[kind]["bytes"].as_u64().unwrap()).sum();
@@ -194,7 +195,7 @@ fn calls_are_shown_with_routine_and_arguments() {
             ]
         );
         // Calls that were logged as data, or with another version, are distinguished.
-        assert_eq!(dump.matches("    put public.t ").count(), 2, "{dump}");
+        assert_eq!(dump.matches("    patch public.t ").count(), 2, "{dump}");
         let lines = printed(directory.path(), &["dump", "--json"]);
         let operations: Vec<serde_json::Value> = lines
             .lines()
