@@ -66,7 +66,7 @@
 //!   writer, and what readers and whole tables need is in the lock table, by handle
 //!   (`txn::lock_table::traces`).
 //! * Only command-logged readers leave a trace (readLV), and every writer follows it (pitfall 22):
-//!   after-images replay correctly in either order of a reader and a later writer (section 2.2), whereas a
+//!   data records replay correctly in either order of a reader and a later writer (section 2.2), whereas a
 //!   call would read the later write.
 //! * A command-logged reader of a row leaves the trace of an intent on its table's stripe: only whole-table
 //!   accesses conflict with it. They follow readers a little more often than they must (a scan of the whole

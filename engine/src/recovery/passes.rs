@@ -5,7 +5,7 @@
 //! each time for other tables: early passes for tables that sessions wait for, and a last pass for everything
 //! that no early pass has replayed.
 //!
-//! **What belongs together.** Data records are after-images, so those of one table mean the same without
+//! **What belongs together.** Data records say what rows become, so those of one table mean the same without
 //! those of another. A call is replayed on all tables that its procedure names. Tables that calls in the logs
 //! connect, directly or through others, are therefore one *group*: a pass replays all of it or nothing, and
 //! every call belongs to one group.

@@ -151,8 +151,10 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
     fn update(&mut self, Writable { table, key }: Writable<'_>, row: &[u8], patch: Option<&[u8]>) {
         // The patch was made for the row that the update has read. If the statement itself has changed the
         // row since then, by a function that it calls, only the whole row says what is there now.
-        let mut is_base = false;
-        let compare = |old: &[u8]| is_base = patch.is_some_and(|patch| leads_to(old, patch, row));
+        let (logs_rows, mut is_base) = (self.logs_rows(), false);
+        let compare = |old: &[u8]| {
+            is_base = logs_rows && patch.is_some_and(|patch| leads_to(old, patch, row));
+        };
         let written = write_row(table, key, Some(row), &mut self.history, compare, &epoch::pin());
         let Some(version) = written else { return };
         let write_set = self.hash_write(table, key, Some(patch.unwrap_or(row)));
@@ -172,8 +174,9 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
             table.state(guard).index().charge_patch(patch.len());
         }
         let write_set = self.hash_write(table, key, Some(patch));
-        let row = record.row(guard).unwrap_or_default();
-        self.note_write(table, key, RowChange::shorter(row, patch), (write_set, version));
+        let row = if self.logs_rows() { record.row(guard) } else { None };
+        let change = row.map_or(RowChange::Patch(patch), |row| RowChange::shorter(row, patch));
+        self.note_write(table, key, change, (write_set, version));
     }
 
     fn delete(&mut self, Writable { table, key }: Writable<'_>) {

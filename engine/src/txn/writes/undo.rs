@@ -45,6 +45,12 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         before
     }
 
+    /// Whether the log is to say what rows become: not for a call, unless it is given up.
+    #[inline]
+    pub(super) fn logs_rows(&self) -> bool {
+        P::WRITES_LOG && self.command.is_none()
+    }
+
     /// Notes what to undo under `key` and, unless it is a call or the table temporary, what to write to the
     /// log, after the row was written. `write_set` is the previous hash.
     pub(super) fn note_write(
@@ -57,7 +63,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         let place = self.table_place(table);
         let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
         self.keys.extend_from_slice(key);
-        if P::WRITES_LOG && self.command.is_none() && !table.id().is_temporary() {
+        if self.logs_rows() && !table.id().is_temporary() {
             match change {
                 RowChange::Put(row) => self.payload.put(table.id(), key, row),
                 RowChange::Patch(patch) => self.payload.patch(table.id(), key, pieces(patch)),
