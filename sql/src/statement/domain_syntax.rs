@@ -128,6 +128,11 @@ fn is_end(tokens: &Tokens<'_>) -> bool {
 
 /// The text up to a word with which it ends.
 fn text_to_end(tokens: &mut Tokens<'_>) -> Result<String> {
+    text_to(tokens, is_end)
+}
+
+/// The text up to its end, which is not within parentheses. There must be some.
+pub(super) fn text_to(tokens: &mut Tokens<'_>, is_end: impl Fn(&Tokens<'_>) -> bool) -> Result<String> {
     if is_end(tokens) {
         return tokens.error();
     }
@@ -143,7 +148,7 @@ fn text_to_end(tokens: &mut Tokens<'_>) -> Result<String> {
 
 /// A part of the statement, with blanks in place of what comes before it, so that positions in it are those
 /// in the statement.
-pub(super) fn placed(sql: &str, start: usize, end: usize) -> String {
+fn placed(sql: &str, start: usize, end: usize) -> String {
     let blank = |character| if character == '\n' { '\n' } else { ' ' };
     sql[..start].chars().map(blank).chain(sql[start..end].chars()).collect()
 }

@@ -6,7 +6,7 @@ use hyades_types::error::Result;
 use hyades_types::refusal::Missing;
 use sqlparser::ast::DataType;
 
-use super::domain_syntax::{self, placed};
+use super::domain_syntax;
 use super::lexer::TokenKind;
 use super::parsed::{
     AlterType, AttributeAction, CreateType, DropType, Statement, TypeAction, WrittenAttribute, WrittenType,
@@ -120,17 +120,7 @@ fn attribute_type(tokens: &mut Tokens<'_>) -> Result<DataType> {
         ends || token.kind == TokenKind::End
             || ["collate", "cascade", "restrict"].iter().any(|word| token.is_word(word))
     };
-    if is_end(tokens) {
-        return tokens.error();
-    }
-    let start = tokens.peek().start;
-    while !is_end(tokens) {
-        match tokens.peek().is_symbol("(") {
-            true => tokens.parentheses()?,
-            false => drop(tokens.next()),
-        }
-    }
-    let data_type = parse_type(&placed(tokens.sql, start, tokens.peek().start))?;
+    let data_type = parse_type(&domain_syntax::text_to(tokens, is_end)?)?;
     domain_syntax::collation(tokens)?;
     Ok(data_type)
 }
