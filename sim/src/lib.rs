@@ -33,3 +33,10 @@ pub mod simulation;
 pub mod single_faults;
 pub mod threads;
 pub mod workload;
+
+/// A file of the repository, for tests that compare a document with the code. Cargo gives the crate's path at
+/// run time. A path that is compiled in may belong to another clone, because clones can share a build cache.
+pub fn in_repository(file: &str) -> std::path::PathBuf {
+    let root = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    std::path::Path::new(&root).join("..").join(file)
+}

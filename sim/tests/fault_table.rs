@@ -6,9 +6,10 @@ use std::time::Duration;
 use hyades_sim::crash::within;
 use hyades_sim::fault_table::drive::{Drive, scenarios};
 use hyades_sim::fault_table::{Fault, ROWS, Row, Seen, Shown, Step, Survives, render, rows_of};
+use hyades_sim::in_repository;
 
 const LIMIT: Duration = Duration::from_secs(120);
-const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/faults.md");
+const DOCUMENT: &str = "docs/faults.md";
 
 #[test]
 fn every_step_and_fault_meet_in_exactly_one_row() {
@@ -22,23 +23,23 @@ fn every_step_and_fault_meet_in_exactly_one_row() {
         let is_impossible = row.seen == Seen::Impossible;
         assert!(!is_impossible || row.shown == Shown::Nowhere, "{row:?}");
         if let Shown::In(file) = row.shown {
-            let path = format!("{}/../{file}", env!("CARGO_MANIFEST_DIR"));
-            assert!(std::path::Path::new(&path).exists(), "{file} does not exist");
+            assert!(in_repository(file).exists(), "{file} does not exist");
         }
     }
 }
 
 #[test]
 fn the_document_is_the_table() {
-    let written = std::fs::read_to_string(DOCUMENT).expect("docs/faults.md");
-    let Some(begin) = written.find("| step |") else { panic!("docs/faults.md has no table") };
+    let document = in_repository(DOCUMENT);
+    let written = std::fs::read_to_string(&document).expect(DOCUMENT);
+    let Some(begin) = written.find("| step |") else { panic!("{DOCUMENT} has no table") };
     let head = &written[..begin];
     let expected = format!("{head}{}", render());
     if std::env::var_os("HYADES_RECORD_FAULTS").is_some() {
-        std::fs::write(DOCUMENT, expected).expect("docs/faults.md");
+        std::fs::write(document, expected).expect(DOCUMENT);
         return;
     }
-    assert!(written == expected, "docs/faults.md is stale: HYADES_RECORD_FAULTS=1 writes it");
+    assert!(written == expected, "{DOCUMENT} is stale: HYADES_RECORD_FAULTS=1 writes it");
 }
 
 /// All ways in which a pair can be tried.

@@ -5,11 +5,11 @@
 //! tried. `cargo run -p hyades-sim -- --mutant NAME` searches from the first seed on.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_sim::crash::within;
+use hyades_sim::in_repository;
 use hyades_sim::simulation::run;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -57,8 +57,7 @@ fn the_simulation_finds_them() {
 
 #[test]
 fn the_document_lists_all_of_them() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let document = std::fs::read_to_string(root.join("docs/mutants.md")).expect("docs/mutants.md");
+    let document = std::fs::read_to_string(in_repository("docs/mutants.md")).expect("docs/mutants.md");
     let rows: BTreeMap<&str, Vec<&str>> = document
         .lines()
         .filter_map(|line| line.strip_prefix("| `"))
@@ -75,7 +74,7 @@ fn the_document_lists_all_of_them() {
         let files: Vec<&str> = row[1].split(", ").map(|file| file.trim_matches('`')).collect();
         for file in files.iter().filter(|file| **file != "-") {
             let text =
-                std::fs::read_to_string(root.join(file)).unwrap_or_else(|_| panic!("{file} is missing"));
+                std::fs::read_to_string(in_repository(file)).unwrap_or_else(|_| panic!("{file} is missing"));
             assert!(text.contains(&name), "{file} does not name {name}");
         }
         assert!(seed.is_some() || files != ["-"], "nothing catches {name}");

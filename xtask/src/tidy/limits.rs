@@ -43,6 +43,17 @@ pub(super) fn check(file: &str, text: &str, source: &Source, problems: &mut Vec<
     check_words(file, source, problems);
     check_comment_width(file, text, problems);
     check_type_documents(file, text, problems);
+    check_compiled_paths(file, text, problems);
+}
+
+/// Clones can share a build cache, so a path that is compiled in may belong to another clone.
+fn check_compiled_paths(file: &str, text: &str, problems: &mut Vec<Problem>) {
+    for (index, line) in text.lines().enumerate() {
+        if line.contains("env!(\"CARGO_MANIFEST_DIR\")") && !line.contains("var_os") {
+            let message = "a path that is compiled in: ask for CARGO_MANIFEST_DIR at run time first";
+            problems.push(Problem::new(file, index + 1, message));
+        }
+    }
 }
 
 /// A public type is seen without the head of its file, so its document must be a sentence of its own.
@@ -207,6 +218,14 @@ mod tests {
         assert!(problems[0].starts_with("a.rs:2: fn long has 71 lines"), "{problems:?}");
         let text = format!("//! head\nfn long() {{\n{}}}\n", "    x();\n".repeat(68));
         assert!(problems_of("a.rs", &text).is_empty());
+    }
+
+    #[test]
+    fn a_path_that_is_compiled_in_is_found() {
+        let path = "env!(\"CARGO_MANIFEST_DIR\")";
+        assert_eq!(problems_of("a.rs", &format!("//! head\nlet root = {path};\n")).len(), 1);
+        let asked = format!("//! head\nlet root = var_os(NAME).unwrap_or_else(|| {path}.into());\n");
+        assert!(problems_of("a.rs", &asked).is_empty());
     }
 
     #[test]
