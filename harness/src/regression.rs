@@ -4,8 +4,9 @@
 //! `harness/regression/pgregress.py` runs them, and this command counts the results. A statement agrees when
 //! both give the same rows, the same command tag or the same SQLSTATE. EXPLAIN, and statements for which
 //! PostgreSQL's own results vary, are left out. Two kinds of differences are distinguished: what Hyades
-//! refuses, which is missing work, and what it answers differently, which is wrong. Each wrong answer must be
-//! listed in `harness/regression/reasons.txt`, or the command fails:
+//! refuses, which is missing work, and what it answers differently: with other rows, with the same rows in
+//! another order despite an ORDER BY (whose keys are equal, then), or at all, where PostgreSQL has an error.
+//! Each such answer must be listed in `harness/regression/reasons.txt`, or the command fails:
 //!
 //! ```text
 //! file:line of PostgreSQL 15.18 | why
@@ -15,7 +16,7 @@
 //!
 //! The files belong to PostgreSQL's source (Debian: `apt-get source postgresql-15`) and are not kept here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -58,6 +59,8 @@ struct Count {
     queries: u64,
     agreeing_queries: u64,
     refused: u64,
+    differ: u64,
+    /// Of those that differ: other rows, or no answer at all.
     wrong: u64,
 }
 
@@ -68,10 +71,11 @@ impl Count {
         self.queries += other.queries;
         self.agreeing_queries += other.agreeing_queries;
         self.refused += other.refused;
+        self.differ += other.differ;
         self.wrong += other.wrong;
     }
 
-    /// Counts a statement. Returns whether its answer is wrong or missing.
+    /// Counts a statement. Returns whether its answer differs or is missing.
     fn see(&mut self, record: &Value) -> bool {
         let verdict = record["verdict"].as_str().unwrap_or_default();
         if matches!(verdict, "explain" | "unstable" | "skipped") {
@@ -82,17 +86,28 @@ impl Count {
         let gives_rows = ["select", "values", "table", "with", "("].iter().any(begins)
             && !matches!(verdict, "error" | "other_error" | "tag");
         let agrees = matches!(verdict, "rows" | "tag" | "error");
-        let is_wrong =
-            matches!(verdict, "wrong" | "order" | "accepted" | "hang" | "timeout" | "lost" | "crash");
+        let is_wrong = matches!(verdict, "wrong" | "hang" | "timeout" | "lost" | "crash");
+        let differs = is_wrong || matches!(verdict, "order" | "accepted");
         self.add(Count {
             all: 1,
             agree: u64::from(agrees),
             queries: u64::from(gives_rows),
             agreeing_queries: u64::from(gives_rows && agrees),
             refused: u64::from(matches!(verdict, "refused" | "other_error" | "follow" | "accepted_follow")),
+            differ: u64::from(differs),
             wrong: u64::from(is_wrong),
         });
-        is_wrong
+        differs
+    }
+}
+
+/// How the answer to this statement differs.
+fn kind_of(statement: &Value) -> &'static str {
+    match statement["verdict"].as_str() {
+        Some("order") => "other order",
+        Some("accepted") => "no error",
+        Some("wrong") => "other rows",
+        _ => "no answer",
     }
 }
 
@@ -110,7 +125,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         bail!("the harness names host, port and user");
     };
     let reasons = reasons()?;
-    let (mut unexplained, mut seen) = (Vec::new(), BTreeSet::new());
+    let (mut unexplained, mut seen) = (Vec::new(), BTreeMap::new());
     let mut report = String::from(HEAD);
     for (tier, wanted) in TIERS {
         let found = scratch.path().join(format!("tier-{tier}.json"));
@@ -133,7 +148,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 if !reasons.contains_key(&place) {
                     unexplained.push(format!("{place} {}: {}", statement["verdict"], statement["sql"]));
                 }
-                seen.insert(place);
+                seen.insert(place, kind_of(statement));
             }
             report.push_str(&line(file, count));
             sum.add(count);
@@ -141,9 +156,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         report.push_str(&line("all", sum));
     }
     server.kill()?;
-    report.push_str("\n## Answers that differ, and why\n\n| statement | why |\n|---|---|\n");
-    for (place, reason) in reasons.iter().filter(|(place, _)| seen.contains(*place)) {
-        writeln!(report, "| {place} | {reason} |")?;
+    report.push_str("\n## Answers that differ, and why\n\n| statement | here | why |\n|---|---|---|\n");
+    for (place, kind) in &seen {
+        if let Some(reason) = reasons.get(place) {
+            writeln!(report, "| {place} | {kind} | {reason} |")?;
+        }
     }
     print!("{report}");
     if options.write {
@@ -159,15 +176,16 @@ const HEAD: &str = "# PostgreSQL's regression files on Hyades
 
 Written by `cargo xtask regression --source DIR --write` (`harness/src/regression.rs` says what is counted). A statement agrees when it
 gives the same rows, command tag or SQLSTATE as PostgreSQL 15; *refused* ones fail here only, or otherwise, or meet a table that an earlier one
-could not make; *differ* are answers that are not PostgreSQL's: each stands at the end with its reason.
+could not make; *differ* are answers that are not PostgreSQL's: each stands at the end with its reason. *wrong* are those of them with other
+rows; the others have the same rows in another order where the keys of ORDER BY are equal, or a result where PostgreSQL has an error.
 ";
 
-const TABLE: &str = "| file | statements | agree | % | queries | agree | % | refused | differ |\n|---|---|---|---|---|---|---|---|---|";
+const TABLE: &str = "| file | statements | agree | % | queries | agree | % | refused | differ | wrong |\n|---|---|---|---|---|---|---|---|---|---|";
 
 fn line(name: &str, count: Count) -> String {
-    let Count { all, agree, queries, agreeing_queries, refused, wrong } = count;
+    let Count { all, agree, queries, agreeing_queries, refused, differ, wrong } = count;
     format!(
-        "| {name} | {all} | {agree} | {:.1} | {queries} | {agreeing_queries} | {:.1} | {refused} | {wrong} |\n",
+        "| {name} | {all} | {agree} | {:.1} | {queries} | {agreeing_queries} | {:.1} | {refused} | {differ} | {wrong} |\n",
         percent(agree, all),
         percent(agreeing_queries, queries)
     )
