@@ -42,6 +42,8 @@ pub enum Mutant {
     NothingCaptured,
     /// Schema changes are not ordered with anything (pitfall 29).
     NoBarrier,
+    /// A call is logged as a command although names have changed while it ran (pitfall 29).
+    CallsOfOldNames,
     /// A lock granted to a transaction that no longer waits for it counts as held: it stays, and its trace
     /// replaces those of others.
     TraceUnseenGrant,
@@ -122,7 +124,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 51] = [
+    pub const ALL: [Mutant; 52] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -139,6 +141,7 @@ impl Mutant {
         Mutant::NoGapLv,
         Mutant::NothingCaptured,
         Mutant::NoBarrier,
+        Mutant::CallsOfOldNames,
         Mutant::TraceUnseenGrant,
         Mutant::NoKeyWriteForgetsKeyReaders,
         Mutant::GapIsTheEnd,

@@ -615,8 +615,6 @@ pub enum Object<'a> {
     Comments(u32),
     /// All roles and rights, in all databases.
     Access,
-    /// What names mean, in all databases. Transactions that are logged as commands rely on it.
-    Meaning,
     /// The name of a database.
     DatabaseName(&'a str),
     /// A database with all that is in it. Transactions that change its catalog use it.
@@ -694,6 +692,10 @@ pub trait ObjectAccess: Access {
     /// The transaction has changed a table from which no other was locked out: those that commit later must
     /// follow it.
     fn commit_alone(&mut self);
+
+    /// The transaction changes what names mean: no call that has run under the old names is logged as a
+    /// command from its commit on.
+    fn change_meaning(&mut self);
 
     /// The transaction depends on the one that has left this mark.
     fn follow(&mut self, mark: &[AtomicU64]);

@@ -554,6 +554,16 @@ fn schema_changes_are_barriers(attempt: u64) -> Outcome {
     })
 }
 
+/// A routine is replaced between a call of it and the call's commit.
+fn names_change_under_a_call(attempt: u64) -> Outcome {
+    overtaken(attempt, |engine, [_, in_log_1]| {
+        in_log_1.begin();
+        in_log_1.call_inside("copy", &[0, 5_000, 1].map(big), Logging::Command)?;
+        replace_routine(engine, "copy", 3, "copy twice")?;
+        in_log_1.commit().map(drop)
+    })
+}
+
 /// The power fails while the database is closed, before or after its ends are recorded.
 fn closing(attempt: u64) -> Outcome {
     let scenario = Scenario::taurus(2);
@@ -596,7 +606,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 }
 
 /// Which search finds which bug, and in how many attempts at most.
-const SEARCHES: [(Mutant, Search, u64); 35] = [
+const SEARCHES: [(Mutant, Search, u64); 36] = [
     (Mutant::OwnEndInStoredLv, crash_point, 10),
     (Mutant::ReserveBeforeFreeze, crash_point, 10),
     (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -616,6 +626,7 @@ const SEARCHES: [(Mutant, Search, u64); 35] = [
     (Mutant::TraceUnseenGrant, readers_before_cancelled_upgrades_are_followed, 10),
     (Mutant::NothingCaptured, surroundings_are_captured, 1),
     (Mutant::NoBarrier, schema_changes_are_barriers, 10),
+    (Mutant::CallsOfOldNames, names_change_under_a_call, 1),
     (Mutant::EndsBeforeDurable, closing, 40),
     (Mutant::PreparedTooEarly, killed_at_rest, 10),
     (Mutant::FragmentsOfAnother, given_up_commit, 1),
@@ -635,7 +646,7 @@ const SEARCHES: [(Mutant, Search, u64); 35] = [
 ];
 
 /// Each of them once.
-const STEPS: [Search; 29] = [
+const STEPS: [Search; 30] = [
     crash_point,
     crashed_history,
     held_log,
@@ -649,6 +660,7 @@ const STEPS: [Search; 29] = [
     readers_before_cancelled_upgrades_are_followed,
     surroundings_are_captured,
     schema_changes_are_barriers,
+    names_change_under_a_call,
     closing,
     killed_at_rest,
     given_up_commit,

@@ -15,8 +15,7 @@ use hyades_engine::storage::databases::Databases;
 use hyades_sim::client::{Client, big, blocking, create_tables};
 use hyades_sim::crash::{Observed, Scenario, within};
 use hyades_sim::disk::SimulatedDisk;
-use hyades_sim::routines::test_compiler;
-use hyades_sim::routines::{create_routines, public};
+use hyades_sim::routines::{create_routines, public, replace_routine, test_compiler};
 use hyades_types::definition::{CatalogChange, IndexKind, TableDefinition, TableId};
 use hyades_types::error::Result;
 
@@ -34,6 +33,8 @@ fn change_schema(engine: &dyn Engine, round: usize) -> Result<()> {
         blocking(|| worker.commit()).map(drop)
     };
     commit(CatalogChange::Truncate { id: ledger.id() })?;
+    // Calls that began with the other one are logged as data.
+    replace_routine(engine, "copy", 3, if round.is_multiple_of(2) { "copy twice" } else { "copy" })?;
     let id = TableId(engine.worker().new_id(NewId::Object));
     let name = public(&format!("passing_{round}"));
     let mut definition = TableDefinition { name, ..TableDefinition::clone(&ledger.definition()) };

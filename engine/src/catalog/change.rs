@@ -5,9 +5,8 @@
 //! * others: `routines`, `types`, `schemas`, `databases`;
 //! * what goes with objects: `access` (roles and rights), `comments`.
 //!
-//! Every change but TRUNCATE, and those of temporary relations, keeps away the transactions that are logged
-//! as commands: what the source of a routine means must be the same when they run and when they are replayed.
-//! Changes of the catalog do not keep each other away.
+//! Every change but TRUNCATE, and those of temporary relations, may change what the source of a routine
+//! means, which must be the same when a call runs and when it is replayed as a command.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -62,7 +61,7 @@ pub(crate) fn apply<T: ObjectAccess>(
     restart_gate::wait_for(overlay.catalog.changes())?;
     let mut applying = Applying { overlay, transaction, change, before: None };
     if !matches!(change, CatalogChange::Truncate { .. }) && !change.is_temporary() {
-        applying.lock(Object::Meaning, ObjectMode::Extend)?;
+        applying.transaction.change_meaning();
         applying.use_database()?;
     }
     match change {

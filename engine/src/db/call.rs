@@ -2,8 +2,8 @@
 //!
 //! | logged as | when |
 //! |---|---|
-//! | command | the transaction is this one call, its compiler vouches that a run can be repeated, no schema change is under way |
-//! | data | everything else; also when something else happens in the transaction after all, or when the call has computed for long beside what it has written |
+//! | command | the transaction is this one call, its compiler vouches that a run can be repeated |
+//! | data | everything else; also when something else happens in the transaction after all, when names have changed while it ran, or when the call has computed for long beside what it has written |
 //!
 //! `Logging::Auto` and `Logging::Command` choose alike: a command wherever that is correct and not dear to
 //! replay (docs/decisions/2026-11-27-dear-calls.md). Nothing is ever logged as a command that could not be

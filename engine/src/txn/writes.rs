@@ -219,6 +219,8 @@ enum AtOnce {
 /// The transaction's payload begins with this many bytes of a call.
 struct CommandHead {
     bytes: usize,
+    /// The number of the meaning of names when it began.
+    meaning: u64,
 }
 
 /// One transaction: what it holds, what it has written, and as what it is logged. `R` says how it reads if it
@@ -264,6 +266,8 @@ pub struct Body<P: Protocol, R: Reading<P>> {
     build: Option<Box<IndexBuild>>,
     /// Whether the transaction is to commit `build`; see `unlocked_change`.
     is_unlocked_change: bool,
+    /// Whether it changes what names mean; as above.
+    changes_meaning: bool,
     has_closed_commits: bool,
     /// How long it has waited for all others to leave a table.
     patience: Patience,

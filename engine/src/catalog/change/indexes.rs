@@ -118,5 +118,6 @@ pub(crate) fn build_index<T: ObjectAccess>(
     applying.note()?;
     applying.push(Effect::FinishedIndex(Arc::clone(table)));
     applying.transaction.commit_alone();
+    applying.transaction.change_meaning();
     Ok(true)
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::RwLock;
 
 use super::resource::Resource;
+use crate::protocol::Protocol;
 use crate::storage::scan_batch::ScanBatch;
 use crate::storage::table::{Table, TableState};
 use crate::txn::lock_table::TransactionId;
@@ -49,12 +50,60 @@ pub(super) struct Patience {
     pub(super) awaited: Vec<(Resource, Vec<TransactionId>)>,
 }
 
+/// The mark that changes have left for transactions that commit later, until it is forgettable.
+#[derive(Default)]
+pub(super) struct LastingMark {
+    is_left: AtomicBool,
+    mark: RwLock<Box<[AtomicU64]>>,
+}
+
+impl LastingMark {
+    /// To be called while commits are closed.
+    pub(super) fn leave<P: Protocol>(&self, protocol: &P, token: &P::CommitToken) {
+        let own = protocol.new_mark();
+        protocol.write_mark(token, &own);
+        let mut mark = self.mark.write();
+        if mark.is_empty() {
+            *mark = own;
+        } else {
+            protocol.join(&own, &mark);
+        }
+        self.is_left.store(true, Ordering::SeqCst);
+    }
+
+    #[inline]
+    pub(super) fn follow<P: Protocol>(&self, protocol: &P, dependencies: &mut P::Dependencies) {
+        if self.is_left.load(Ordering::SeqCst) {
+            self.follow_what_is_left(protocol, dependencies);
+        }
+    }
+
+    #[cold]
+    fn follow_what_is_left<P: Protocol>(&self, protocol: &P, dependencies: &mut P::Dependencies) {
+        let is_forgettable = {
+            let mark = self.mark.read();
+            protocol.follow(&mark, dependencies);
+            protocol.is_forgettable(&mark)
+        };
+        if is_forgettable {
+            let mark = self.mark.write();
+            if protocol.is_forgettable(&mark) {
+                self.is_left.store(false, Ordering::SeqCst);
+            }
+        }
+    }
+}
+
 /// State that every commit checks (`unlocked_change`).
 #[derive(Default)]
 pub(super) struct UnlockedChanges {
     pub(super) is_closed: AtomicBool,
-    pub(super) is_marked: AtomicBool,
-    pub(super) mark: RwLock<Box<[AtomicU64]>>,
+    /// Of tables with writers: all transactions follow them.
+    pub(super) of_tables: LastingMark,
+    /// Of what names mean: calls that are logged as commands follow them.
+    pub(super) of_names: LastingMark,
+    /// How often a committed transaction has changed what names mean.
+    pub(super) meaning: AtomicU64,
 }
 
 impl UnlockedChanges {
@@ -62,6 +111,11 @@ impl UnlockedChanges {
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::SeqCst)
+    }
+
+    #[inline]
+    pub(super) fn meaning(&self) -> u64 {
+        self.meaning.load(Ordering::SeqCst)
     }
 
     pub(super) fn open(&self) {

@@ -17,7 +17,7 @@ use super::{Body, KEPT_BYTES, Reading, UNITS_PER_LOCK};
 use crate::log::record::command::WriteSetHash;
 use crate::log::record::{Commit, OperationsWriter};
 use crate::mutant::{self, Mutant};
-use crate::protocol::{Append, CommitPayload, Protocol};
+use crate::protocol::{Append, AppendProgress, CommitPayload, Protocol};
 use crate::storage::history::Handle;
 use crate::txn::lock_table::{Leaver, Trace};
 use crate::txn::{CommitStep, Ending, Flow, Interrupt};
@@ -27,7 +27,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// in a phase, and must go on to [`Body::precommit`] at once.
     #[inline]
     pub(super) fn append(&mut self, step: CommitStep<'_>) -> Flow<Option<P::CommitToken>> {
-        let Some(commit) = self.complete_payload(step.ending) else { return Ok(None) };
+        let Some(commit) = self.complete_payload(step.ending, step.progress) else { return Ok(None) };
         let Self { shared, dependencies, payload, .. } = self;
         let payload = CommitPayload { operations: payload.as_bytes(), commit };
         let stopped = match shared.protocol.log_commit(step.worker, dependencies, &payload, step.progress) {
@@ -42,7 +42,11 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
 
     /// Puts the payload together and enters a phase. `None` if there is nothing to commit.
     #[inline]
-    pub(super) fn complete_payload(&mut self, ending: Ending<'_>) -> Option<Commit> {
+    pub(super) fn complete_payload(
+        &mut self,
+        ending: Ending<'_>,
+        progress: &mut AppendProgress,
+    ) -> Option<Commit> {
         if self.undo.is_empty() && ending.sequences.is_empty() {
             return None;
         }
@@ -59,6 +63,13 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
                 self.append_images();
             }
         }
+        let commit = self.begin_commit(ending.is_barrier);
+        if !self.has_lost_meaning() {
+            return Some(commit);
+        }
+        self.history.leave_commit();
+        self.give_up_command();
+        progress.reset();
         Some(self.begin_commit(ending.is_barrier))
     }
 
@@ -115,6 +126,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         self.changes_objects = false;
         self.build = None;
         self.is_unlocked_change = false;
+        self.changes_meaning = false;
         self.patience = Patience::default();
         if self.payload.len() + self.keys.len() > KEPT_BYTES {
             self.payload = OperationsWriter::default();

@@ -69,6 +69,7 @@ impl<P: Protocol, R: Reading<P>> Control<P> for Shared<P, R> {
             changes_objects: false,
             build: None,
             is_unlocked_change: false,
+            changes_meaning: false,
             has_closed_commits: false,
             patience: Patience::default(),
             states_in_payload: 0..0,

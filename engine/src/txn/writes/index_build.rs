@@ -7,8 +7,7 @@
 //! walk     through all records, and add entries for every version that may still be seen
 //! check    (unique ones) writers look for duplicates from now on; wait for those that have written without
 //!          that; check all values that several entries have
-//! finish   keep calls that are logged as commands away; the change of the catalog is logged, and when it is
-//!          committed, the definition has the index
+//! finish   the change of the catalog is logged, and when it is committed, the definition has the index
 //! ```
 //!
 //! No other transaction waits for any of that. The builder holds a lock that says that the definition stays,
@@ -296,7 +295,6 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     }
 
     fn finish_build(&mut self, build: &mut IndexBuild) -> Flow<bool> {
-        self.lock_meaning(LockMode::IntentWrite)?;
         let unfinished = build.state.unfinished_index().and_then(SecondaryIndex::unfinished);
         match unfinished.map_or(Doubtful::Nothing, |unfinished| unfinished.take_doubts()) {
             Doubtful::Nothing => {}

@@ -5,9 +5,10 @@
 //! is to be logged as data after all. The after-images are then made from the undo list, which knows what was
 //! written, in order, and what was there before each write.
 //!
-//! The call holds a lock on the catalog, so that schema changes are ordered with it (pitfall 29): names in
-//! its source mean the same when it is replayed. It never waits for that lock: while a schema change is under
-//! way, calls are logged as data.
+//! Schema changes are ordered with calls (pitfall 29): names in the source of a routine mean the same when a
+//! call is replayed. A call takes no lock for that. It notes the number of changes before it looks up
+//! anything, and looks again once it has announced that it commits, when the number cannot change any more
+//! (`unlocked_change`). If it is another, the call is logged as data.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,14 +16,12 @@ use std::sync::atomic::Ordering;
 
 use crossbeam_epoch as epoch;
 
-use super::resource::Resource;
 use super::{Body, CommandHead, Reading, UndoAction};
 use crate::log::record::OperationsWriter;
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::table::Table;
 use crate::txn::cursor::find_row;
-use crate::txn::lock_mode::LockMode;
 
 impl<P: Protocol, R: Reading<P>> Body<P, R> {
     pub(super) fn try_command(
@@ -33,19 +32,23 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         if !self.held.is_empty() || !self.undo.is_empty() || self.pending.is_some() {
             return Err("something else has happened in the transaction before");
         }
-        let stripe = Resource::catalog_stripe(self.worker);
-        let is_unordered = mutant::is_active(Mutant::NoBarrier);
-        if !is_unordered && !self.lock_without_waiting(stripe, LockMode::Read) {
-            return Err("a schema change is under way");
-        }
+        let meaning = self.shared.unlocked.meaning();
         check()?;
         // Not stored again for each call, because all workers read this cache line.
         if !self.shared.has_commands.load(Ordering::Relaxed) {
             self.shared.has_commands.store(true, Ordering::Relaxed);
         }
         self.payload.begin_command(head);
-        self.command = Some(CommandHead { bytes: head.len() });
+        self.command = Some(CommandHead { bytes: head.len(), meaning });
         Ok(())
+    }
+
+    /// Whether the transaction, which has announced that it commits, was a call that may have run under other
+    /// names than it would be replayed under.
+    #[inline]
+    pub(super) fn has_lost_meaning(&self) -> bool {
+        let is_stale = |command: &CommandHead| command.meaning != self.shared.unlocked.meaning();
+        self.command.as_ref().is_some_and(is_stale) && !mutant::is_active(Mutant::CallsOfOldNames)
     }
 
     /// Logs the transaction as data, from its beginning.

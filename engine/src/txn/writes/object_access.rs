@@ -8,9 +8,8 @@ use crossbeam_epoch::Guard;
 use hyades_types::definition::{DatabaseId, IndexDefinition, SequenceId, SequenceState};
 use hyades_types::error::Result;
 
-use super::resource::{Resource, TABLE_STRIPES};
+use super::resource::Resource;
 use super::{Body, Reading, Undo, UndoAction};
-use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::secondary_index::SecondaryIndex;
 use crate::storage::table::{Table, TableState};
@@ -18,18 +17,6 @@ use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Object, ObjectAccess, ObjectMode, TableLock, Waiting, WriteOperation};
 
 impl<P: Protocol, R: Reading<P>> Body<P, R> {
-    /// Keeps away the transactions that are logged as commands. Changes of the catalog do not keep each other
-    /// away.
-    pub(super) fn lock_meaning(&mut self, mode: LockMode) -> Flow<()> {
-        if mutant::is_active(Mutant::NoBarrier) {
-            return Ok(());
-        }
-        for stripe in 0..TABLE_STRIPES {
-            self.lock(Resource::catalog_stripe(stripe), mode)?;
-        }
-        Ok(())
-    }
-
     /// Puts the states of sequences after everything else in the payload; again, if some are there already.
     pub(super) fn append_states(&mut self, states: &[(SequenceId, SequenceState)]) {
         if self.states_in_payload.end == self.payload.len() {
@@ -61,7 +48,6 @@ impl<P: Protocol, R: Reading<P>> ObjectAccess for Body<P, R> {
             Object::DatabaseName(name) => Resource::database_name(name),
             Object::Database(id) => Resource::database(id),
             Object::IndexBuild(table) => Resource::index_build(table),
-            Object::Meaning => return self.lock_meaning(mode),
         };
         self.lock(resource, mode).map(drop)
     }
@@ -127,6 +113,10 @@ impl<P: Protocol, R: Reading<P>> ObjectAccess for Body<P, R> {
 
     fn commit_alone(&mut self) {
         self.is_unlocked_change = true;
+    }
+
+    fn change_meaning(&mut self) {
+        self.changes_meaning = true;
     }
 
     fn follow(&mut self, mark: &[AtomicU64]) {

@@ -18,7 +18,6 @@ enum Kind {
     End = 3,
     Table = 4,
     Name = 5,
-    Catalog = 6,
     RoutineName = 7,
     Definition = 8,
     Value = 9,
@@ -70,11 +69,6 @@ impl Resource {
     /// Held by transactions that read the table at snapshots, and by those that change its definition.
     pub(super) fn definition_stripe(table: TableId, worker: u64) -> Resource {
         hash(Kind::Definition, table, &[(worker % TABLE_STRIPES) as u8])
-    }
-
-    /// Held by transactions that rely on what names mean, and by those that change it.
-    pub(super) fn catalog_stripe(worker: u64) -> Resource {
-        hash(Kind::Catalog, TableId(0), &[(worker % TABLE_STRIPES) as u8])
     }
 
     /// Held by transactions that make something in a schema, and by those that drop or rename it.

@@ -12,6 +12,7 @@ use self::world::{Worker, World};
 use super::purge::Purger;
 use super::resource::Resource;
 use crate::config::Config;
+use crate::protocol::AppendProgress;
 use crate::protocol::none::NoLog;
 use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
@@ -66,7 +67,7 @@ fn who_is_rolled_back_in_the_middle_of_a_commit_commits_no_more() {
     let mut transaction = shared.transaction();
     transaction.begin();
     insert(&mut transaction, &table, 0..1);
-    assert!(transaction.complete_payload(Ending::default()).is_some());
+    assert!(transaction.complete_payload(Ending::default(), &mut AppendProgress::default()).is_some());
     transaction.rollback(&());
     transaction.begin();
     transaction.rollback(&());
