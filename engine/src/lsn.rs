@@ -10,6 +10,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 
@@ -126,17 +127,22 @@ impl LsnVector {
     /// ElemWiseMax of the paper (section 3.1).
     #[inline]
     pub fn raise(&mut self, other: &[u64]) {
-        self.raise_each(other.iter().copied());
+        if self.0.len() < other.len() {
+            self.lengthen(other.len());
+        }
+        for (log, mine) in self.0[..other.len()].iter_mut().enumerate() {
+            *mine = (*mine).max(other[log]);
+        }
     }
 
-    /// The same for entries that are yet to be read.
+    /// The same for entries that other threads may raise meanwhile.
     #[inline]
-    pub fn raise_each(&mut self, entries: impl ExactSizeIterator<Item = u64>) {
-        if self.0.len() < entries.len() {
-            self.lengthen(entries.len());
+    pub fn raise_shared(&mut self, other: &[AtomicU64], ordering: Ordering) {
+        if self.0.len() < other.len() {
+            self.lengthen(other.len());
         }
-        for (mine, theirs) in self.0.iter_mut().zip(entries) {
-            *mine = (*mine).max(theirs);
+        for (log, mine) in self.0[..other.len()].iter_mut().enumerate() {
+            *mine = (*mine).max(other[log].load(ordering));
         }
     }
 

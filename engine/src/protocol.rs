@@ -139,8 +139,9 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Makes everything that follows `into` follow `mark`, too, by the larger of each word. `into` begins
     /// with zeroes, which follow nothing, and is visible only to the caller.
     fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
-        for (into, word) in into.iter().zip(mark) {
-            into.store(into.load(Relaxed).max(word.load(Relaxed)), Relaxed);
+        let length = into.len().min(mark.len());
+        for (place, into) in into[..length].iter().enumerate() {
+            into.store(into.load(Relaxed).max(mark[place].load(Relaxed)), Relaxed);
         }
     }
 

@@ -223,9 +223,12 @@ impl Durability {
 
     /// Durable when `watch` covers `needed`. Only what it does not cover now is kept: one log, mostly.
     pub fn new(watch: &LocalArc<DurableWatch>, needed: &LsnVector) -> Durability {
-        let entries = needed.entries().iter().enumerate();
-        let open = entries.filter(|(log, needed)| **needed > watch.durable(*log).0);
-        let open: SmallVec<_> = open.map(|(log, needed)| (log, Lsn(*needed))).collect();
+        let mut open = SmallVec::new();
+        for (log, needed) in needed.entries().iter().enumerate() {
+            if *needed > watch.durable(log).0 {
+                open.push((log, Lsn(*needed)));
+            }
+        }
         if open.is_empty() {
             return Durability::default();
         }

@@ -156,8 +156,7 @@ impl Taurus {
     #[inline]
     fn freeze(&self, dependencies: &mut Dependencies, is_barrier: bool) {
         if !mutant::is_active(Mutant::ZeroTupleLv) {
-            let floor = self.anchors.floor.iter();
-            dependencies.vector.raise_each(floor.map(|entry| entry.load(Ordering::Acquire)));
+            dependencies.vector.raise_shared(&self.anchors.floor, Ordering::Acquire);
         }
         if is_barrier && !mutant::is_active(Mutant::NoBarrier) {
             for log in 0..self.logs.count() {
@@ -219,13 +218,13 @@ impl Protocol for Taurus {
 
     fn write_mark(&self, token: &LsnVector, mark: &[AtomicU64]) {
         let entries = token.entries();
-        let (named, rest) = mark.split_at(entries.len().min(mark.len()));
-        named.iter().zip(entries).for_each(|(word, entry)| word.store(*entry, Ordering::Relaxed));
-        rest.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        for (log, word) in mark.iter().enumerate() {
+            word.store(entries.get(log).copied().unwrap_or(0), Ordering::Relaxed);
+        }
     }
 
     fn follow(&self, mark: &[AtomicU64], dependencies: &mut Dependencies) {
-        dependencies.vector.raise_each(mark.iter().map(|word| word.load(Ordering::Relaxed)));
+        dependencies.vector.raise_shared(mark, Ordering::Relaxed);
     }
 
     fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
