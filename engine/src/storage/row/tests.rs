@@ -234,7 +234,7 @@ proptest! {
     }
 
     /// Damage is either found, or harmless: reading never panics, and the values read encode to the same
-    /// bytes.
+    /// bytes. Fields that a composite type does not have are passed over, as if it had lost them.
     #[test]
     fn damaged_rows_never_panic(
         (types, values) in any_row(),
@@ -259,8 +259,15 @@ proptest! {
                 Value::Double(number) => number.is_nan(),
                 _ => false,
             };
+            let has_fields = |sql_type: &SqlType| {
+                let of_row = |element: SqlType| matches!(element, SqlType::Composite(_));
+                of_row(*sql_type) || sql_type.element().is_some_and(|element| of_row(element.sql_type()))
+            };
             // A NaN of another form becomes the stored one.
-            if read.iter().any(is_nan) {
+            if types.iter().any(has_fields) {
+                prop_assert!(again.len() <= row.len());
+                prop_assert!(layout.check(&again).is_ok());
+            } else if read.iter().any(is_nan) {
                 prop_assert_eq!(again.len(), row.len());
             } else {
                 prop_assert_eq!(again, row);
