@@ -1,11 +1,13 @@
 //! `cargo xtask cost`: instructions and allocations of one call of YCSB, Payment and New-Order, and
 //! instructions of a prepared point select, of a statement of sysbench's oltp_read_only and of a join with
-//! grouping over 20,000 rows.
+//! grouping over 20,000 rows. A call of YCSB is counted without a log, and with logs in memory.
 //!
 //! Instructions are counted by callgrind (Debian's package valgrind), so they do not depend on the load of
 //! the machine: the example `cost` of hyades-bench runs twice with different numbers of calls, and the
 //! difference is divided by their difference. Each workload has a ceiling, which must be lowered by a change
-//! that makes it cheaper. Allocations are checked by a test of hyades-bench, which runs with all other tests.
+//! that makes it cheaper. Where there are logs, only the session's thread counts: how often a logger finds
+//! nothing to do depends on time. Allocations are checked by a test of hyades-bench, which runs with all
+//! other tests.
 
 use std::process::Command;
 
@@ -16,6 +18,8 @@ use crate::tools;
 /// What is measured.
 struct Gate {
     name: &'static str,
+    /// How it is logged, as the example takes it.
+    logged: &'static str,
     /// The most instructions that one call may take.
     ceiling: u64,
     /// The numbers of calls in the two runs.
@@ -25,13 +29,24 @@ struct Gate {
 
 /// A gate for short calls.
 const fn gate(name: &'static str, ceiling: u64) -> Gate {
-    Gate { name, ceiling, calls: [200, 1_200], warm_up: 200 }
+    Gate { name, logged: UNLOGGED, ceiling, calls: [200, 1_200], warm_up: 200 }
 }
 
+/// A gate for calls of YCSB that are logged.
+const fn logged(logged: &'static str, ceiling: u64) -> Gate {
+    Gate { logged, calls: [1_000, 9_000], warm_up: 400, ..gate("ycsb", ceiling) }
+}
+
+const UNLOGGED: &str = "none";
+
 /// The ceilings are what was measured on 2026-11-28, rounded up.
-const GATES: [Gate; 6] = [
+const GATES: [Gate; 10] = [
     gate("point_select", 5_150),
     gate("ycsb", 9_700),
+    logged("serial:command:1", 20_000),
+    logged("serial:data:1", 20_000),
+    logged("taurus:command:8", 20_000),
+    logged("taurus:data:8", 20_000),
     gate("payment", 34_100),
     gate("new_order", 145_100),
     gate("read_only", 61_000),
@@ -50,39 +65,40 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     tools::build_shipped(&["--package", "hyades-bench", "--example", "cost"])?;
     let mut beyond = Vec::new();
     for gate in GATES.iter().filter(|gate| gate.name.contains(&options.only)) {
-        let Gate { name, ceiling, .. } = gate;
+        let Gate { name, logged, ceiling, .. } = gate;
         let [fewer, more] = gate.calls.map(|calls| instructions(gate, calls));
         let each = more?.saturating_sub(fewer?) / (gate.calls[1] - gate.calls[0]);
-        println!("{name}: {each} instructions for each call, at most {ceiling}");
+        println!("{name}, logged {logged}: {each} instructions for each call, at most {ceiling}");
         if each > *ceiling {
-            beyond.push(*name);
+            beyond.push(format!("{name}, logged {logged}"));
         }
     }
     if beyond.is_empty() { Ok(()) } else { bail!("more instructions than there were: {}", beyond.join(", ")) }
 }
 
-/// The number of instructions of the whole program.
+/// The number of instructions of the thread that makes the calls.
 fn instructions(gate: &Gate, calls: u64) -> Result<u64> {
-    let Gate { name, calls: [_, most], warm_up, .. } = gate;
+    let Gate { name, logged, calls: [_, most], warm_up, .. } = gate;
     let directory = tempfile::tempdir()?;
     let mut command = Command::new("valgrind");
     command
-        .args(["--tool=callgrind", "--callgrind-out-file=callgrind.out"])
+        .args(["--tool=callgrind", "--separate-threads=yes", "--callgrind-out-file=callgrind.out"])
         .arg(tools::shipped().join("examples/cost"))
-        .args([name, &*calls.to_string(), &warm_up.to_string(), &(most + warm_up).to_string()])
+        .args([name, &*calls.to_string(), &warm_up.to_string(), &(most + warm_up).to_string(), logged])
         .current_dir(directory.path());
     let output = command.output().context("valgrind is not installed: apt-get install valgrind")?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         bail!("{}: {said}", tools::display(&command));
     }
-    collected(&said).with_context(|| format!("callgrind says no count: {said}"))
+    let counts = std::fs::read_to_string(directory.path().join("callgrind.out-01"))
+        .context("callgrind has written nothing for the first thread")?;
+    total(&counts).context("callgrind says no count for the first thread")
 }
 
-/// Parses the count from callgrind's output: `==1== Collected : 286322895`.
-fn collected(said: &str) -> Option<u64> {
-    let line = said.lines().find(|line| line.contains("Collected"))?;
-    line.rsplit_once(':')?.1.trim().parse().ok()
+/// Parses the count from a file of callgrind: `totals: 286322895`.
+fn total(counts: &str) -> Option<u64> {
+    counts.lines().find_map(|line| line.strip_prefix("totals:"))?.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -91,10 +107,8 @@ mod tests {
 
     #[test]
     fn the_count_is_found() {
-        assert_eq!(
-            collected("==1== Events    : Ir\n==1== Collected : 286322895\n==1==\n"),
-            Some(286_322_895)
-        );
-        assert_eq!(collected("==1== error"), None);
+        let counts = "events: Ir\n\nfn=(1) main\n12 7\n\ntotals: 286322895\n";
+        assert_eq!(total(counts), Some(286_322_895));
+        assert_eq!(total("events: Ir\n"), None);
     }
 }
