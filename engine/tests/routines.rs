@@ -60,6 +60,7 @@ fn definition(of: &str, types: &[SqlType], body: &str) -> RoutineDefinition {
         path: None,
         is_strict: false,
         traits: Default::default(),
+        uses: None,
         aggregate: None,
         cast: None,
         declared: None,

@@ -85,6 +85,7 @@ pub fn definition(name: &str, parameters: usize, body: &str) -> RoutineDefinitio
         path: None,
         is_strict: false,
         traits: Default::default(),
+        uses: None,
         aggregate: None,
         cast: None,
         declared: None,

@@ -9,7 +9,8 @@
 //! * the text before it is parsed: `lexer`, `split` (into statements, and limits), `lifting` (literals become
 //!   parameters), `deep_text` (room on the stack);
 //! * parsers of our own, on `tokens`: `control` (small statements), `copy_syntax`, `cursor_syntax`,
-//!   `comment_syntax`, `index_syntax`, `parameter_syntax`, `routine_syntax`, `aggregate_syntax`,
+//!   `comment_syntax`, `index_syntax`, `parameter_syntax`, `routine_syntax`, `standard_body` (RETURN, BEGIN
+//!   ATOMIC), `aggregate_syntax`,
 //!   `schema_syntax`, `sequence_syntax`, `table_as_syntax`, `view_syntax`, `materialized_syntax`,
 //!   `type_syntax`, `domain_syntax`, `role_syntax`, `database_syntax`, `trigger_syntax`, `extension_syntax`,
 //!   `cast_syntax`;
@@ -69,6 +70,7 @@ mod schema_syntax;
 pub(crate) mod sequence_syntax;
 pub(crate) mod sort_operator;
 pub(crate) mod split;
+pub(crate) mod standard_body;
 mod substring_syntax;
 mod table_as_syntax;
 pub(crate) mod tokens;

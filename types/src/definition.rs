@@ -45,8 +45,8 @@ pub use reference::{Deferral, KeyAction, KeyComparison};
 pub use relation::{IndexKind, SchemaId, TableId, TableName};
 pub use renumbering::Renumbering;
 pub use routine_definition::{
-    DeclaredParallel, DeclaredVolatility, ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind,
-    RoutineParameter, RoutineTraits,
+    BodyUses, DeclaredParallel, DeclaredVolatility, ParameterMode, Returns, RoutineDefinition, RoutineId,
+    RoutineKind, RoutineParameter, RoutineTraits,
 };
 pub use sequence_definition::{SequenceDefinition, SequenceId, SequenceOwner, SequenceState};
 pub use trigger_definition::{

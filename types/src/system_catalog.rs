@@ -99,6 +99,7 @@ pub enum Question {
     ViewDefinition,
     RuleDefinition,
     RoutineSource,
+    RoutineBody,
     RoutineResult,
     /// With default values.
     RoutineArguments,

@@ -239,6 +239,7 @@ mod tests {
             path: None,
             is_strict: false,
             traits: Default::default(),
+            uses: None,
             aggregate: None,
             cast: None,
             declared: None,

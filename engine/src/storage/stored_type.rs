@@ -114,6 +114,7 @@ fn check_of(definition: &TypeDefinition) -> Option<Routine> {
         is_strict: false,
         path: None,
         traits: RoutineTraits::default(),
+        uses: None,
         aggregate: None,
         cast: None,
         declared: None,

@@ -42,6 +42,7 @@ fn definition(body: &str) -> RoutineDefinition {
         path: None,
         is_strict: false,
         traits: Default::default(),
+        uses: None,
         aggregate: None,
         cast: None,
         declared: None,

@@ -12,7 +12,7 @@
 //! Files:
 //! * `from_items`: FROM; `item_columns`: the names of its columns, and `change`: what may
 //!   happen to them; `shown_windows`: OVER and WINDOW;
-//! * `expressions`; `calls`: functions and constructs like them.
+//! * `expressions`; `calls`: functions and constructs like them; `bodies`: statements in routines.
 //!
 //! Invariant: what is printed, parsed and printed again is the same text. The code that stores a definition
 //! checks this.
@@ -20,6 +20,7 @@
 //! Reference: PostgreSQL's ruleutils.c. Indentation is that of its `PRETTYFLAG_INDENT`, parentheses are those
 //! with or without its `PRETTYFLAG_PAREN`.
 
+mod bodies;
 mod calls;
 pub(crate) mod change;
 pub(crate) mod expressions;
@@ -98,6 +99,10 @@ pub(crate) struct Deparser<'b, 'a> {
     change: Option<&'b Change<'b>>,
     /// The new name cannot be printed everywhere.
     is_ambiguous: bool,
+    /// No clause begins a line.
+    is_on_one_line: bool,
+    /// The next SELECT is printed as RETURN.
+    is_return: bool,
 }
 
 impl Binder<'_> {
@@ -189,16 +194,22 @@ impl<'b, 'a> Deparser<'b, 'a> {
             uses,
             change,
             is_ambiguous: false,
+            is_on_one_line: false,
+            is_return: false,
         }
     }
 
     /// Begins a line with this word, indented by `plus` characters more than the level says.
     fn line(&mut self, out: &mut String, word: &str, (before, after): (i32, i32), plus: usize) {
         self.indent += before;
-        out.truncate(out.trim_end_matches(' ').len());
-        out.push('\n');
-        let blanks = usize::try_from(self.indent).unwrap_or(0) + plus;
-        out.extend(std::iter::repeat_n(' ', blanks));
+        if !self.is_on_one_line {
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push('\n');
+            let blanks = usize::try_from(self.indent).unwrap_or(0) + plus;
+            out.extend(std::iter::repeat_n(' ', blanks));
+        } else if matches!(word, "WHEN " | "ELSE " | "END") {
+            out.push(' ');
+        }
         out.push_str(word);
         self.indent = (self.indent + after).max(0);
     }
@@ -347,8 +358,15 @@ impl<'b, 'a> Deparser<'b, 'a> {
         (names, has_names): (Option<Vec<String>>, bool),
     ) -> Result<Vec<Target>> {
         self.indent += STEP;
-        out.push_str(" SELECT");
-        let targets = self.targets(&select.projection)?;
+        if !self.is_on_one_line {
+            out.push(' ');
+        }
+        let is_return = std::mem::take(&mut self.is_return);
+        out.push_str(if is_return { "RETURN" } else { "SELECT" });
+        let mut targets = self.targets(&select.projection)?;
+        if is_return {
+            targets.iter_mut().for_each(|target| "?column?".clone_into(&mut target.name));
+        }
         match &select.distinct {
             None | Some(ast::Distinct::All) => {}
             Some(ast::Distinct::Distinct) => out.push_str(" DISTINCT"),

@@ -9,8 +9,12 @@
 //! routine is created.
 
 use hyades_engine::procedure::ir::Register;
+use hyades_types::definition::RoutineDefinition;
 use hyades_types::value::SqlType;
 use hyades_types::value::composite::{CompositeField, CompositeType};
+
+/// The name of the language SQL. Every other routine is in PL/pgSQL.
+pub(crate) const IN_SQL: &str = "sql";
 
 /// A scalar variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,6 +101,24 @@ pub(crate) struct Names {
 }
 
 impl Names {
+    /// The parameters of a routine, in these registers. A body in SQL sees only what the caller gives.
+    pub(crate) fn of_parameters(definition: &RoutineDefinition, registers: &[Register]) -> Names {
+        let mut names = Names::default();
+        names.scopes.push(Scope::default());
+        names.scopes.push(Scope { label: Some(definition.name.name.clone()), variables: Vec::new() });
+        for (register, parameter) in registers.iter().zip(&definition.parameters) {
+            if definition.language == IN_SQL && !parameter.mode.is_input() {
+                continue;
+            }
+            let sql_type = parameter.sql_type.without_modifier();
+            names.parameters.push((*register, sql_type));
+            if let Some(name) = &parameter.name {
+                names.add(name, Variable::Scalar(Scalar::new(*register, sql_type)));
+            }
+        }
+        names
+    }
+
     pub(crate) fn add(&mut self, name: &str, variable: Variable) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.variables.push((name.to_owned(), variable));
@@ -113,18 +135,21 @@ impl Names {
         self.records.len() - 1
     }
 
-    fn variable(&self, name: &str) -> Option<&Variable> {
-        self.scopes.iter().rev().find_map(|scope| find(scope, name))
-    }
-
-    /// What the dotted name refers to, if its first part is a variable or a label.
+    /// What the dotted name refers to, if its first part is a variable or a label: in each scope, from the
+    /// innermost on, first one of its variables, then one that is written with its label.
+    ///
+    /// Reference: plpgsql_ns_lookup of PostgreSQL's pl_funcs.c.
     pub(crate) fn find(&self, parts: &[String]) -> Option<Found> {
-        if let Some(variable) = self.variable(parts.first()?) {
-            return self.member(parts[0].as_str(), variable, &parts[1..]);
-        }
-        let scope = self.scopes.iter().rev().find(|scope| scope.label.as_ref() == parts.first())?;
-        let variable = find(scope, parts.get(1)?)?;
-        self.member(parts[1].as_str(), variable, &parts[2..])
+        let (first, rest) = parts.split_first()?;
+        let member = |scope: &Scope, name: &String, rest: &[String]| {
+            find(scope, name).and_then(|variable| self.member(name, variable, rest))
+        };
+        self.scopes.iter().rev().find_map(|scope| {
+            member(scope, first, rest).or_else(|| {
+                let (name, rest) = rest.split_first().filter(|_| scope.label.as_ref() == Some(first))?;
+                member(scope, name, rest)
+            })
+        })
     }
 
     fn member(&self, name: &str, variable: &Variable, rest: &[String]) -> Option<Found> {

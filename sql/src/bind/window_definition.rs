@@ -250,7 +250,10 @@ impl Binder<'_> {
         let bound = self.expression(expr);
         self.scope = scope;
         match bound {
-            Err(Error::Input(input)) if input.state == sqlstate::UNDEFINED_COLUMN => {
+            Err(Error::Input(input))
+                if input.state == sqlstate::UNDEFINED_COLUMN
+                    || (input.state == sqlstate::UNDEFINED_TABLE && self.expression(expr).is_ok()) =>
+            {
                 let message = format!("argument of {clause} must not contain variables");
                 let error = Error::input(sqlstate::INVALID_COLUMN_REFERENCE, message);
                 Err(input.position.into_iter().fold(error, Error::with_position))

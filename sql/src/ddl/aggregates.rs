@@ -148,6 +148,7 @@ impl Compiler<'_> {
             is_strict: false,
             path: None,
             traits,
+            uses: None,
             aggregate: Some(Box::new(AggregateDefinition { steps, moving, sort_operator })),
             cast: None,
             declared: None,

@@ -127,6 +127,12 @@ impl Viewpoint {
     fn refuse_type_under_views(&self, table: &Table, column: &str) -> Result<()> {
         let at = table.definition().column_index(column).and_then(|at| u16::try_from(at).ok());
         let Some(at) = at else { return Ok(()) };
+        if let Some(routine) = self.routines_using(|uses| uses.uses_column(table.id(), column)).next() {
+            let name = self.shown_signature(&routine.definition);
+            let message = "cannot alter type of a column used by a function or procedure";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                .with_detail(format!("function {name} depends on column \"{column}\"")));
+        }
         let Some((view, _)) =
             self.views_over(table.id()).into_iter().find(|(_, own)| own.uses_column(table.id(), at))
         else {

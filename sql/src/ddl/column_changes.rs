@@ -238,7 +238,8 @@ impl Viewpoint {
         let views = self.views_over(table.id());
         let (using, others): (Vec<_>, Vec<_>) =
             views.into_iter().partition(|(_, view)| view.uses_column(table.id(), gone));
-        let using: Vec<Object> = using.into_iter().map(|(view, _)| Object::Relation(view)).collect();
+        let mut using: Vec<Object> = using.into_iter().map(|(view, _)| Object::Relation(view)).collect();
+        using.extend(self.routines_using(|uses| uses.uses_column(table.id(), name)).map(Object::Routine));
         let mut using = self.with_dependents(&using)?;
         dependents.extend(using.iter().map(|view| self.described(view)));
         let computed = computed_from(&old, gone);

@@ -14,7 +14,7 @@ use hyades_engine::procedure::deep::with_stack;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, ColumnDefinition, ForeignKey, Generation, SchemaId};
+use hyades_types::definition::{BodyUses, CatalogChange, ColumnDefinition, ForeignKey, Generation, SchemaId};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::{Missing, refused};
 use hyades_types::sequence::Sequence;
@@ -213,6 +213,8 @@ impl<'a> Dependents<'a> {
                 };
                 let users = self.routines.iter().filter(uses);
                 found.extend(users.map(|own| (Object::Routine(Arc::clone(own)), false)));
+                let (name, types) = (&called.name, called.identity());
+                self.users_in_bodies(|uses| uses.uses_routine(name, &types), &mut found);
                 let calls = |text: &str, reads: Reads<'_>| self.session.calls(text, reads, routine);
                 self.types.iter().for_each(|own| self.session.users_in_domain(own, calls, &mut found));
             }
@@ -235,6 +237,13 @@ impl<'a> Dependents<'a> {
             | Object::Attribute(..) => {}
         }
         Ok(found)
+    }
+
+    /// The routines whose bodies, in standard SQL, use something.
+    fn users_in_bodies(&self, is_used: impl Fn(&BodyUses) -> bool, found: &mut Vec<(Object, bool)>) {
+        let users = self.routines.iter();
+        let users = users.filter(|routine| routine.definition.uses.as_deref().is_some_and(&is_used));
+        found.extend(users.map(|routine| (Object::Routine(Arc::clone(routine)), false)));
     }
 
     fn defaults(&self) -> Result<&[DrawingDefault]> {
@@ -309,6 +318,7 @@ impl<'a> Dependents<'a> {
         let routines =
             routines.filter(|routine| routine.definition.types().any(|own| own.is_of_type(stored.id())));
         found.extend(routines.map(|routine| (Object::Routine(Arc::clone(routine)), false)));
+        self.users_in_bodies(|uses| uses.types.contains(&stored.id()), found);
         if let Some(domain) = stored.definition.domain() {
             let own = domain.checks.iter().map(|check| check.name.clone());
             found.extend(own.map(|name| (Object::DomainCheck(Arc::clone(stored), name), true)));
@@ -339,6 +349,8 @@ impl<'a> Dependents<'a> {
         found.extend(keys.map(|key| (constraint(table, &key.name), true)));
         let triggers = definition.triggers.iter().filter(|trigger| trigger.uses_column(column));
         found.extend(triggers.map(|own| (Object::Trigger(Arc::clone(table), own.name.clone()), false)));
+        let name = definition.columns.get(usize::from(column)).map_or("", |column| column.name.as_str());
+        self.users_in_bodies(|uses| uses.uses_column(table.id(), name), found);
         let is_owned = |sequence: &&Arc<Sequence>| {
             let owner = sequence.definition.owner;
             owner.is_some_and(|owner| owner.table == table.id() && owner.column == column)
@@ -364,6 +376,7 @@ impl<'a> Dependents<'a> {
 
     fn dependents_of_table(&self, table: &Arc<Table>, found: &mut Vec<(Object, bool)>) {
         found.push((Object::Rows(Arc::clone(table)), true));
+        self.users_in_bodies(|uses| uses.tables.contains(&table.id()), found);
         for key in &table.definition().foreign_keys {
             found.push((Object::Constraint(Arc::clone(table), key.name.clone()), true));
         }

@@ -48,6 +48,7 @@ fn definition_of(member: &Member, extension: &str, schema: &str) -> RoutineDefin
             extension: Some(extension.to_owned()),
             ..RoutineTraits::default()
         },
+        uses: None,
         aggregate: None,
         cast: None,
         declared: None,

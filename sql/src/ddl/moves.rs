@@ -14,7 +14,7 @@ use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, RoutineDefinition, RoutineId, RoutineKind, TableDefinition, TableId, TableName,
+    BodyUses, CatalogChange, RoutineDefinition, RoutineId, RoutineKind, TableDefinition, TableId, TableName,
     TypeDefinition, ViewDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
@@ -102,6 +102,13 @@ impl Moving {
     fn moves_routine(&self, name: &TableName, types: &[SqlType]) -> bool {
         let is_it = |own: &RoutineDefinition| own.name == *name && own.identity() == types;
         self.routines.iter().any(|routine| is_it(&routine.definition))
+    }
+
+    /// Whether the body of a routine names something that moves.
+    fn is_in_body(&self, uses: &BodyUses) -> bool {
+        self.relations.iter().any(|table| uses.tables.contains(&table.id()))
+            || self.types.iter().any(|stored| uses.types.contains(&stored.id()))
+            || uses.routines.iter().any(|(name, types)| self.moves_routine(name, types))
     }
 
     /// The relation that gets another name in its schema.
@@ -385,6 +392,7 @@ impl Viewpoint {
 
     /// The changes that move the objects, and the changes of the definitions that name them.
     fn moves(&self, moving: &Moving) -> Result<Vec<CatalogChange>> {
+        self.refuse_named_in_bodies("something", |uses| moving.is_in_body(uses))?;
         let mut changes = Vec::new();
         for table in &moving.relations {
             let new = moving.new_name(table.definition().name.clone());

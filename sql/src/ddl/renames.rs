@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, CheckConstraint, TableDefinition, TableName};
+use hyades_types::definition::{BodyUses, CatalogChange, CheckConstraint, TableDefinition, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::not_a_sequence;
 use hyades_types::value::SqlType;
@@ -108,6 +108,8 @@ impl Viewpoint {
             let message = format!("column \"{to}\" of relation \"{table}\" already exists");
             return Err(Error::input(sqlstate::DUPLICATE_COLUMN, message));
         }
+        let is_named = |uses: &BodyUses| uses.uses_column(table.id(), from);
+        self.refuse_named_in_bodies(&format!("column \"{from}\""), is_named)?;
         to.clone_into(&mut definition.columns[at].name);
         let number = u16::try_from(at).unwrap_or(u16::MAX);
         for check in &mut definition.checks {

@@ -24,6 +24,7 @@ use crate::bind::polymorphic::check_results;
 use crate::bind::{Place, types};
 use crate::emit::{Compiler, unsupported};
 use crate::statement::query::{self, parse_expression};
+use crate::statement::standard_body;
 use crate::statement::{CreateRoutine, DropRoutine, QualifiedName, WrittenParameter, WrittenReturns};
 use crate::viewpoint::Viewpoint;
 
@@ -43,6 +44,9 @@ impl Compiler<'_> {
                 let message = format!("language \"{other}\" does not exist");
                 return Err(Error::input(sqlstate::UNDEFINED_OBJECT, message));
             }
+        }
+        if create.is_standard {
+            check_standard(&definition)?;
         }
         let command = match create.kind {
             RoutineKind::Procedure => "CREATE PROCEDURE",
@@ -121,6 +125,7 @@ impl Compiler<'_> {
             is_strict: create.is_strict,
             path: self.path_of_body(create.path.as_deref()),
             traits,
+            uses: create.is_standard.then(Box::default),
             aggregate: None,
             cast: None,
             declared: None,
@@ -299,6 +304,18 @@ impl Compiler<'_> {
         let inputs = written.iter().filter(|written| written.mode.is_input());
         inputs.map(|written| self.written_type(&written.type_name)).collect::<Result<_>>().map(Some)
     }
+}
+
+/// Checks what a body in standard SQL needs.
+fn check_standard(definition: &RoutineDefinition) -> Result<()> {
+    if definition.language != "sql" {
+        return Err(standard_body::invalid("inline SQL function body only valid for language SQL"));
+    }
+    if definition.parameters.iter().any(|parameter| parameter.sql_type.is_polymorphic()) {
+        let message = "SQL function with unquoted function body cannot have polymorphic arguments";
+        return Err(standard_body::invalid(message));
+    }
+    Ok(())
 }
 
 /// Refuses a name that two parameters have. In SQL one may be an input and the other an output.

@@ -268,6 +268,7 @@ impl Viewpoint {
         definition: TypeDefinition,
         label: Option<(&str, &str)>,
     ) -> Result<Vec<CatalogChange>> {
+        self.refuse_named_in_bodies("a type", |uses| uses.types.contains(&stored.id()))?;
         let from = stored.name();
         let to = definition.full_name();
         let label =

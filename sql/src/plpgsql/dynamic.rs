@@ -56,6 +56,7 @@ pub(crate) fn compile(
         path: Some(path),
         is_strict: false,
         traits: Default::default(),
+        uses: None,
         aggregate: None,
         cast: None,
         declared: None,

@@ -16,10 +16,11 @@ use super::tree::{
     Block, Body, Declaration, DeclarationKind, Fragment, Handler, Into as IntoClause, Path, Statement,
     StatementKind, Target,
 };
+use crate::bind::visible_variables::IN_SQL;
 use crate::statement::lexer::{
     Lexer, Token, TokenKind, character_position, identifier_value, string_value, syntax_error,
 };
-use crate::statement::split;
+use crate::statement::{split, standard_body};
 
 /// The deepest nesting of blocks, loops and branches.
 const DEEPEST_NESTING: usize = 200;
@@ -45,12 +46,10 @@ pub(super) struct Parser<'a> {
 const UNITS_PER_TOKEN: u32 = 10;
 const UNITS_PER_STATEMENT: u32 = 30;
 
-/// The name of the language SQL. Every other routine is in PL/pgSQL.
-pub(super) const IN_SQL: &str = "sql";
-
 /// Parses the body of a routine.
 pub(super) fn parse(definition: &RoutineDefinition) -> Result<Body> {
     match definition.language.as_str() {
+        IN_SQL if definition.uses.is_some() => standard(&definition.body).map(Body::Statements),
         IN_SQL => statements(&definition.body).map(Body::Statements),
         _ => block(&definition.body).map(Body::Block),
     }
@@ -58,12 +57,20 @@ pub(super) fn parse(definition: &RoutineDefinition) -> Result<Body> {
 
 /// The statements of a body in SQL.
 fn statements(body: &str) -> Result<Vec<Fragment>> {
+    let parts = split::split(body)?.into_iter();
+    Ok(fragments(body, parts.map(|(at, text)| (at, text.trim_end_matches(';').to_owned()))))
+}
+
+/// The same for a body in standard SQL.
+fn standard(body: &str) -> Result<Vec<Fragment>> {
+    let parts = standard_body::statements(body)?.into_iter();
+    Ok(fragments(body, parts.map(|part| (part.start, part.text))))
+}
+
+/// Texts, with the characters before each in the body.
+fn fragments(body: &str, texts: impl Iterator<Item = (usize, String)>) -> Vec<Fragment> {
     let places: Vec<usize> = body.char_indices().map(|(at, _)| at).collect();
-    let fragment = |(at, text): (usize, String)| Fragment {
-        start: places.get(at).copied().unwrap_or(body.len()),
-        text: text.trim_end_matches(';').to_owned(),
-    };
-    Ok(split::split(body)?.into_iter().map(fragment).collect())
+    texts.map(|(at, text)| Fragment { start: places.get(at).copied().unwrap_or(body.len()), text }).collect()
 }
 
 /// A whole body in PL/pgSQL.

@@ -9,7 +9,7 @@
 use super::restrictions::{Restricted, Targets};
 use hyades_engine::procedure::effects::TableUse;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
-use hyades_types::definition::{Returns, RoutineKind};
+use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::refusal::Missing;
 use hyades_types::value::{SqlType, Value};
@@ -20,7 +20,7 @@ use super::routine_body::Routine;
 use super::tree::{Fragment, Into, Path, Statement};
 use crate::bind::Place;
 use crate::bind::made_rows::made_row;
-use crate::bind::visible_variables::{Found, RecordState};
+use crate::bind::visible_variables::{Found, IN_SQL, RecordState, Scalar};
 use crate::emit::row_sink::{Nested, Sink, Then, Wanted, invalid_termination, report};
 use crate::plan::level::Step;
 use crate::statement::names::fold;
@@ -524,12 +524,46 @@ impl<'a> Routine<'a> {
             .choose_routine(&parts, &arguments, RoutineKind::Procedure, place)
             .and_then(|chosen| chosen.ok_or_else(|| binder.no_procedure(&parts.join("."), &arguments, place)))
             .map_err(|error| placed(self, error))?;
-        let mut into = Vec::new();
-        let mut after = Vec::new();
+        let Outputs { into, after } = self.outputs(fragment, &call, chosen.definition())?;
+        let values = self
+            .compiler
+            .binder
+            .routine_arguments(&chosen, &arguments, true)
+            .map_err(|error| placed(self, error))?;
+        let callee = self.compiler.binder.callee(&chosen)?;
+        let is_atomic = self.is_atomic || self.definition.language == IN_SQL;
+        if is_atomic && self.compiler.binder.ends_transactions(callee) {
+            self.compiler.code.push(invalid_termination());
+        }
+        self.compiler.code.push(Instruction::Call {
+            callee,
+            arguments: values,
+            into,
+            rows: None,
+            lent: Vec::new(),
+        });
+        for (scalar, value, name) in after {
+            self.store(&scalar, value, &name)?;
+        }
+        Ok(())
+    }
+
+    /// Where a called procedure's results go.
+    fn outputs(
+        &mut self,
+        fragment: &'a Fragment,
+        call: &parser::CallSyntax,
+        definition: &RoutineDefinition,
+    ) -> Result<Outputs> {
+        let mut outputs = Outputs::default();
         let positional = call.arguments.len() - call.names.len();
-        for (at, parameter) in chosen.definition().parameters.iter().enumerate() {
+        for (at, parameter) in definition.parameters.iter().enumerate() {
             if !parameter.mode.is_output() {
                 continue;
+            }
+            if self.definition.language == IN_SQL {
+                let what = "calling procedures with output arguments is";
+                return self.unsupported(Missing::StatementsInRoutines, what, fragment.start);
             }
             let named = || {
                 Some(positional + call.names.iter().position(|name| parameter.name.as_ref() == Some(name))?)
@@ -553,35 +587,24 @@ impl<'a> Routine<'a> {
             let Destination::Scalar(scalar) = self.target(&path)? else { continue };
             let from = parameter.sql_type.without_modifier();
             if from.is_same_base(scalar.sql_type) && scalar.is_unrestricted() {
-                into.push(scalar.register);
+                outputs.into.push(scalar.register);
             } else {
                 let register = self.compiler.binder.new_register()?;
-                into.push(register);
+                outputs.into.push(register);
                 let value = self.compiler.assigned(Expr::Register(register), from, scalar.sql_type)?;
-                after.push((scalar, value, path.parts.join(".")));
+                outputs.after.push((scalar, value, path.parts.join(".")));
             }
         }
-        let values = self
-            .compiler
-            .binder
-            .routine_arguments(&chosen, &arguments, true)
-            .map_err(|error| placed(self, error))?;
-        let callee = self.compiler.binder.callee(&chosen)?;
-        if self.is_atomic && self.compiler.binder.ends_transactions(callee) {
-            self.compiler.code.push(invalid_termination());
-        }
-        self.compiler.code.push(Instruction::Call {
-            callee,
-            arguments: values,
-            into,
-            rows: None,
-            lent: Vec::new(),
-        });
-        for (scalar, value, name) in after {
-            self.store(&scalar, value, &name)?;
-        }
-        Ok(())
+        Ok(outputs)
     }
+}
+
+/// The registers that take a called procedure's results, and what of them is stored afterwards: the variable,
+/// the value, the name.
+#[derive(Default)]
+struct Outputs {
+    into: Vec<Register>,
+    after: Vec<(Scalar, Expr, String)>,
 }
 
 /// Whether an instruction changes no data, so that it does not disturb a scan around it.

@@ -17,14 +17,14 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::fired_trigger::FiredTrigger;
-use super::parse::{self, IN_SQL};
+use super::parse;
 use super::tree::{
     Block, Body, BoundCursor, Declaration, DeclarationKind, Fragment, OpenedFor, Path, Statement,
 };
 use crate::bind::aggregation::{AggregateMode, LIST};
 use crate::bind::callee::{signature_of, while_compiling};
 use crate::bind::scope::Scope as Relations;
-use crate::bind::visible_variables::{Found, Names, RecordState, Scalar, Scope, Variable};
+use crate::bind::visible_variables::{Found, IN_SQL, Names, RecordState, Scalar, Scope, Variable};
 use crate::bind::{BindContext, Bound, Place, Tables, types};
 use crate::emit::row_sink::report;
 use crate::emit::{Compiler, shifted};
@@ -227,9 +227,6 @@ impl<'a> Routine<'a> {
     /// Gives the parameters their registers. Returns those of the results.
     fn parameters(&mut self) -> Result<Vec<Register>> {
         let definition = Arc::clone(&self.definition);
-        let mut names = Names::default();
-        names.scopes.push(Scope::default());
-        names.scopes.push(Scope { label: Some(definition.name.name.clone()), variables: Vec::new() });
         let mut registers = vec![0; definition.parameters.len()];
         for wants_input in [true, false] {
             for (register, parameter) in registers.iter_mut().zip(&definition.parameters) {
@@ -238,33 +235,22 @@ impl<'a> Routine<'a> {
                 }
             }
         }
-        // A body in SQL sees only what the caller gives.
-        let is_in_sql = definition.language == IN_SQL;
-        for (register, parameter) in registers.iter().zip(&definition.parameters) {
-            if is_in_sql && !parameter.mode.is_input() {
-                continue;
-            }
-            let sql_type = parameter.sql_type.without_modifier();
-            names.parameters.push((*register, sql_type));
-            let scalar = Scalar::new(*register, sql_type);
-            if let Some(name) = &parameter.name {
-                names.add(name, Variable::Scalar(scalar));
-            }
-        }
+        let mut names = Names::of_parameters(&definition, &registers);
         let mut table_registers = Vec::new();
         if let Returns::Table(columns) = &definition.returns {
             for (name, sql_type) in columns {
                 let register = self.compiler.binder.new_register()?;
                 table_registers.push(register);
-                if !is_in_sql {
+                if definition.language != IN_SQL {
                     names.add(name, Variable::Scalar(Scalar::new(register, *sql_type)));
                 }
             }
         }
         let found = self.compiler.binder.new_register()?;
-        names.scopes[0]
-            .variables
-            .push(("found".to_owned(), Variable::Scalar(Scalar::new(found, SqlType::Boolean))));
+        if definition.language != IN_SQL {
+            let variable = Variable::Scalar(Scalar::new(found, SqlType::Boolean));
+            names.scopes[0].variables.push(("found".to_owned(), variable));
+        }
         self.compiler.binder.names = Some(names);
         self.compiler.binder.current = Some(Arc::clone(&definition));
         self.asked_for(found)?;

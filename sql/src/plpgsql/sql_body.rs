@@ -16,6 +16,7 @@ use crate::bind::coerce::Context;
 use crate::bind::made_rows::field_expr;
 use crate::bind::{Bound, Place};
 use crate::emit::row_sink::{Then, Wanted};
+use crate::statement;
 
 /// Whether the only column is a row of the type that is wanted, or has its fields.
 fn is_one_row(columns: &[(String, SqlType)], types: &[SqlType]) -> bool {
@@ -24,6 +25,10 @@ fn is_one_row(columns: &[(String, SqlType)], types: &[SqlType]) -> bool {
         [SqlType::Composite(row_type)] => own == row_type,
         types => types.len() > 1 && own.fields().iter().map(|field| field.sql_type).eq(types.iter().copied()),
     }
+}
+
+fn is_call(fragment: &Fragment) -> bool {
+    matches!(statement::parse(&fragment.text), Ok(statement::Statement::Call))
 }
 
 /// The fields of the only column.
@@ -41,14 +46,16 @@ impl<'a> Routine<'a> {
         };
         for (number, fragment) in (1u32..).zip(before) {
             self.begin_statement(number);
-            let statement = self.parsed(fragment)?;
-            self.nested(fragment, &statement, Wanted::Nothing, Then::Continue)?;
+            self.without_result(fragment)?;
         }
         self.begin_statement(u32::try_from(statements.len()).unwrap_or(u32::MAX));
-        let statement = self.parsed(last)?;
         if types.is_empty() {
-            return self.nested(last, &statement, Wanted::Nothing, Then::Continue).map(drop);
+            return self.without_result(last);
         }
+        if is_call(last) {
+            return Err(self.no_result());
+        }
+        let statement = self.parsed(last)?;
         if !has_returning(&statement) {
             return Err(self.no_result());
         }
@@ -57,6 +64,15 @@ impl<'a> Routine<'a> {
         } else {
             self.kept_rows(last, &statement, (results, &types))
         }
+    }
+
+    /// A statement whose rows are ignored.
+    fn without_result(&mut self, fragment: &'a Fragment) -> Result<()> {
+        if is_call(fragment) {
+            return self.call(fragment);
+        }
+        let statement = self.parsed(fragment)?;
+        self.nested(fragment, &statement, Wanted::Nothing, Then::Continue).map(drop)
     }
 
     fn begin_statement(&mut self, number: u32) {

@@ -25,11 +25,12 @@ use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast;
 
 use super::fired_trigger::FiredTrigger;
-use super::parse::{self, IN_SQL};
+use super::parse;
 use super::routine_body::{Routine, When, mentions};
 use super::tree::{Body, Fragment};
 use crate::bind::scope::named_columns;
 use crate::bind::tree::{BoundCommonTable, CommonTable};
+use crate::bind::visible_variables::IN_SQL;
 use crate::bind::visible_variables::{Columns, Found, Names, RecordState, Scalar, Scope, Variable};
 use crate::bind::{BindContext, Bound, Class, Place, Tables};
 use crate::evaluation;

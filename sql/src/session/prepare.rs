@@ -18,6 +18,7 @@ use crate::bind::BindContext;
 use crate::compile::action::{Action, Plan};
 use crate::ddl::command::SchemaCommand;
 use crate::ddl::materialized_views::compile_refill;
+use crate::ddl::standard_bodies::kept_body;
 use crate::ddl::table_as::compile_filling;
 use crate::emit::run_plan::{Analysis, RunPlan, Tag};
 use crate::plpgsql::routine_body::When;
@@ -144,7 +145,7 @@ impl Session {
             compile::compile(sql, context, declared, truncated)
         })?;
         let tables = self.view.compiling();
-        match &plan.action {
+        match &mut plan.action {
             Action::Execute { name, .. } => plan.response = self.named(name)?.response().clone(),
             Action::ExplainExecute { name, .. } => drop(self.named(name)?),
             Action::Fetch(fetch) => {
@@ -152,6 +153,15 @@ impl Session {
                 if !fetch.is_move {
                     plan.response = Response::Rows(columns);
                 }
+            }
+            Action::Schema(SchemaCommand::CreateRoutine { definition, body_offset, .. })
+                if definition.uses.is_some() =>
+            {
+                plpgsql::routine_body::compile(definition, &tables, When::Created(*body_offset))?;
+                let keep = |context: BindContext<'_>| kept_body(definition, context, *body_offset);
+                let kept = self.view.with_context(keep)?;
+                plpgsql::routine_body::compile(&kept, &tables, When::Called)?;
+                **definition = kept;
             }
             // Errors in the body are reported now, but PL/pgSQL may name what does not exist yet.
             Action::Schema(SchemaCommand::CreateRoutine { definition, body_offset, .. })

@@ -190,6 +190,15 @@ impl Visitor for Found<'_> {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_statement(&mut self, statement: &ast::Statement) -> ControlFlow<()> {
+        if let ast::Statement::Insert(ast::Insert { table: ast::TableObject::TableName(name), .. }) =
+            statement
+        {
+            self.name(NameOf::Relation, name);
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         match factor {
             TableFactor::Table { name, args: None, .. } => self.name(NameOf::Relation, name),

@@ -342,6 +342,8 @@ pub(crate) struct CreateRoutine {
     pub(crate) traits: RoutineTraits,
     /// SET search_path.
     pub(crate) path: Option<Vec<String>>,
+    /// The body is in standard SQL, not a text.
+    pub(crate) is_standard: bool,
 }
 
 #[derive(Clone, Debug)]

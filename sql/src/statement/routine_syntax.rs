@@ -11,6 +11,7 @@ use hyades_types::refusal::Missing;
 
 use super::lexer::{TokenKind, character_position, string_value};
 use super::parsed::{CreateRoutine, DropRoutine, QualifiedName, Statement, WrittenParameter, WrittenReturns};
+use super::standard_body;
 use super::tokens::Tokens;
 
 /// `CREATE ...`, if it creates a routine.
@@ -42,12 +43,23 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
         is_strict: false,
         traits: RoutineTraits::default(),
         path: None,
+        is_standard: false,
     };
     let mut has_body = false;
     while tokens.peek().kind != TokenKind::End && !tokens.peek().is_symbol(";") {
+        let had_body = has_body;
         has_body |= option(&mut tokens, &mut create)?;
+        if create.is_standard {
+            if had_body {
+                return Err(standard_body::invalid("duplicate function body specified"));
+            }
+            break;
+        }
     }
     tokens.end()?;
+    if create.is_standard && create.language.is_empty() {
+        "sql".clone_into(&mut create.language);
+    }
     if !has_body {
         let message = "no function body specified";
         return Err(Error::input(sqlstate::INVALID_PARAMETER_DEFINITION, message));
@@ -73,6 +85,7 @@ pub(crate) fn anonymous_block(sql: &str) -> Result<Statement> {
         is_strict: false,
         traits: RoutineTraits::default(),
         path: None,
+        is_standard: false,
     };
     let mut has_body = false;
     while tokens.peek().kind != TokenKind::End && !tokens.peek().is_symbol(";") {
@@ -158,7 +171,10 @@ fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
             );
         }
         "begin" | "return" => {
-            return tokens.unsupported(Missing::StandardBodies, "bodies of standard SQL are");
+            create.body_offset = character_position(tokens.sql, tokens.peek().start) - 1;
+            standard_body::read(tokens)?.clone_into(&mut create.body);
+            create.is_standard = true;
+            return Ok(true);
         }
         _ => return tokens.error(),
     }

@@ -24,7 +24,7 @@ pub(crate) fn split(sql: &str) -> Result<Vec<(usize, String)>> {
     let mut statements = Vec::new();
     let mut lexer = Lexer::new(sql);
     let mut start = None;
-    let mut last_end = 0;
+    let (mut last_end, mut body) = (0, Depth::default());
     // Characters are counted once, from one statement to the next.
     let mut counted = (0, 0);
     let mut take = |start: Option<usize>, end: usize| {
@@ -38,19 +38,54 @@ pub(crate) fn split(sql: &str) -> Result<Vec<(usize, String)>> {
     loop {
         let token = lexer.next()?;
         guest::spend(UNITS_PER_TOKEN)?;
+        let is_in_body = body.see(&token);
         match token.kind {
             TokenKind::End => {
                 take(start, last_end)?;
                 return Ok(statements);
             }
-            TokenKind::Symbol if token.text == ";" => {
+            TokenKind::Symbol if token.text == ";" && !is_in_body => {
                 take(start.take(), token.end())?;
+                body = Depth::default();
             }
             _ => {
                 start = start.or(Some(token.start));
                 last_end = token.end();
             }
         }
+    }
+}
+
+/// How much is open in the body of a routine in standard SQL, where a semicolon does not end the statement.
+#[derive(Default)]
+struct Depth {
+    /// The first words, until it is known what the statement is.
+    words: usize,
+    creates: bool,
+    is_after_begin: bool,
+    depth: usize,
+}
+
+impl Depth {
+    /// Takes the next token. Returns whether the statement goes on after it whatever it is.
+    fn see(&mut self, token: &Token<'_>) -> bool {
+        let is_word = |word: &str| token.kind == TokenKind::Word && token.is_word(word);
+        self.words += 1;
+        match self.words {
+            1 if !is_word("create") => self.words = usize::MAX / 2,
+            2 | 4 if is_word("function") || is_word("procedure") => self.creates = true,
+            _ => {}
+        }
+        if self.creates {
+            if self.depth > 0 {
+                self.depth += usize::from(is_word("case"));
+                self.depth -= usize::from(is_word("end"));
+            } else if self.is_after_begin && is_word("atomic") {
+                self.depth = 1;
+            }
+            self.is_after_begin = is_word("begin");
+        }
+        self.depth > 0
     }
 }
 

@@ -396,17 +396,25 @@ pub(super) fn routine(system: &System, definition: &RoutineDefinition) -> Option
         let names: Vec<String> = path.iter().map(|name| format!("'{}'", name.replace('\'', "''"))).collect();
         format!(" SET search_path TO {}\n", names.join(", "))
     });
+    let head = format!(
+        "CREATE OR REPLACE {} {name}({})\n{returns} LANGUAGE {}\n{traits}{path}",
+        word.to_uppercase(),
+        arguments(system, definition, true),
+        quoted(&definition.language),
+    );
+    if let Some(body) = standard_body(system, definition) {
+        return Some(format!("{head}{body}\n"));
+    }
     let mut quote = format!("${word}$");
     while definition.body.contains(&quote) {
         quote.insert(quote.len() - 1, 'x');
     }
-    Some(format!(
-        "CREATE OR REPLACE {} {name}({})\n{returns} LANGUAGE {}\n{traits}{path}AS {quote}{}{quote}\n",
-        word.to_uppercase(),
-        arguments(system, definition, true),
-        quoted(&definition.language),
-        definition.body,
-    ))
+    Some(format!("{head}AS {quote}{}{quote}\n", definition.body))
+}
+
+/// `pg_get_function_sqlbody`: the body, if it is in standard SQL.
+pub(super) fn standard_body(system: &System, definition: &RoutineDefinition) -> Option<String> {
+    definition.uses.as_ref().map(|_| system.shown_body(&definition.body))
 }
 
 /// Parameters as they are written in a statement.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyades_types::definition::SequenceOwner;
+use hyades_types::definition::{RoutineDefinition, SequenceOwner};
 use hyades_types::sequence::Sequence;
 use hyades_types::system_catalog::Question;
 use hyades_types::system_type::SystemType;
@@ -45,6 +45,9 @@ impl System {
         let number = arguments.first().and_then(number_of);
         let Some(oid) = number else { return Value::Null };
         let routine = || self.routine(oid).map(|routine| &routine.definition);
+        let shown = |show: &dyn Fn(&System, &RoutineDefinition) -> Option<String>| {
+            or_null(routine().and_then(|definition| show(self, definition)), text)
+        };
         if let Some(function) = builtins::by_oid(oid) {
             match question {
                 Question::RoutineIsVisible => return truth(true),
@@ -74,12 +77,9 @@ impl System {
             Question::RuleDefinition => or_null(self.rule_text(oid, is_pretty(arguments)), text),
             Question::ConstraintDefinition => self.constraint_text(oid, is_pretty(arguments)),
             Question::TriggerDefinition => or_null(self.trigger_text(oid, is_pretty(arguments)), text),
-            Question::RoutineSource => {
-                or_null(routine().and_then(|definition| definitions::routine(self, definition)), text)
-            }
-            Question::RoutineResult => {
-                or_null(routine().and_then(|definition| definitions::result(self, definition)), text)
-            }
+            Question::RoutineSource => shown(&definitions::routine),
+            Question::RoutineBody => shown(&definitions::standard_body),
+            Question::RoutineResult => shown(&definitions::result),
             Question::RoutineArguments => {
                 or_null(routine(), |definition| text(definitions::arguments(self, definition, true)))
             }

@@ -19,7 +19,7 @@ use super::class::{Class, ClassKind};
 use super::constraints::{Constraint, action_words};
 use super::definitions::default_of;
 use super::relation::SystemRelation;
-use super::routines::result_type;
+use super::routines::{result_type, source_of};
 use super::row::{NamedRow, int4, or_null, text};
 use super::snapshot::System;
 use super::visibility::{self, Audience, Entry};
@@ -611,7 +611,7 @@ fn routine_row(system: &System, routine: &Routine) -> NamedRow {
     let is_function = definition.kind == RoutineKind::Function;
     let given = if is_function { system.data_type(result_type(definition)) } else { None };
     let given = given.as_deref();
-    let body = system.owns(routine.id.0).then_some(&definition.body);
+    let body = system.owns(routine.id.0).then(|| source_of(definition));
     vec![
         ("specific_catalog", database()),
         ("specific_schema", text(&definition.name.schema)),
@@ -625,7 +625,7 @@ fn routine_row(system: &System, routine: &Routine) -> NamedRow {
         ("type_udt_schema", or_null(given, |given| text(&given.schema))),
         ("type_udt_name", or_null(given, |given| text(&given.name))),
         ("dtd_identifier", or_null(given, |_| text("0"))),
-        ("routine_body", text("EXTERNAL")),
+        ("routine_body", text(if definition.language == "sql" { "SQL" } else { "EXTERNAL" })),
         ("routine_definition", or_null(body, text)),
         ("external_language", text(definition.language.to_uppercase())),
         ("parameter_style", text("GENERAL")),

@@ -142,10 +142,20 @@ fn routine_row(system: &System, id: RoutineId, definition: &RoutineDefinition) -
         ),
         ("proargmodes", or_null(has_modes.then_some(all.modes), letters)),
         ("proargnames", or_null(has_names.then_some(all.names), texts)),
-        ("prosrc", text(if definition.aggregate.is_some() { "aggregate_dummy" } else { &definition.body })),
+        ("prosrc", text(source_of(definition))),
+        ("prosqlbody", or_null(definition.uses.as_ref().map(|_| &definition.body), text)),
         ("proconfig", or_null(path_shown(definition), |path| texts([path]))),
         ("proacl", system.access_list(id.0, ObjectKind::Routine)),
     ]
+}
+
+/// `prosrc`
+pub(super) fn source_of(definition: &RoutineDefinition) -> &str {
+    match (&definition.aggregate, &definition.uses) {
+        (Some(_), _) => "aggregate_dummy",
+        (None, Some(_)) => "",
+        (None, None) => &definition.body,
+    }
 }
 
 /// `prokind`

@@ -16,6 +16,7 @@ use super::object_id::{self, Part};
 use super::snapshot::System;
 use crate::statement::deep_text::with_stack_for;
 use crate::statement::kept_names::{NameOf, full_name, respelled_expression, respelled_query};
+use crate::statement::standard_body::statements;
 
 /// Functions and aggregates that are found before those of users and that are in no list of the catalogue.
 const OTHERS: &[&str] = &[
@@ -53,6 +54,14 @@ const OTHERS: &[&str] = &[
 const BEGINNINGS: &[&str] = &[
     "array_", "bit_", "covar_", "current_", "enum_", "json", "pg_", "regr_", "row_to_", "session_", "to_json",
 ];
+
+/// As long as SELECT, which stands for it.
+const RETURN: &str = "RETURN";
+
+/// The byte at which this character begins.
+fn byte_at(text: &str, character: usize) -> usize {
+    text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
+}
 
 /// Whether a call of this name without a schema may mean a function of the catalogue.
 fn is_of_catalogue(name: &str) -> bool {
@@ -121,6 +130,28 @@ impl System {
             respelled_query(kept, &|of, schema, name| self.reader_name(of, schema, name))
         });
         Some(format!("{};", shown.ok().flatten().as_deref().unwrap_or(kept)))
+    }
+
+    /// The body of a routine in standard SQL.
+    pub(super) fn shown_body(&self, kept: &str) -> String {
+        let respell = |of: NameOf, schema: Option<&str>, name: &str| self.reader_name(of, schema, name);
+        let shown = with_stack_for(kept, || {
+            let mut shown = String::with_capacity(kept.len());
+            let mut copied = 0;
+            for part in statements(kept)? {
+                let (at, length) = (byte_at(kept, part.start), part.text.len());
+                shown.push_str(&kept[copied..at]);
+                let text = respelled_query(&part.text, &respell)?.unwrap_or(part.text);
+                match part.is_return {
+                    true => shown.push_str(&format!("{RETURN}{}", &text[RETURN.len()..])),
+                    false => shown.push_str(&text),
+                }
+                copied = at + length;
+            }
+            shown.push_str(&kept[copied..]);
+            Ok::<String, hyades_types::error::Error>(shown)
+        });
+        shown.unwrap_or_else(|_| kept.to_owned())
     }
 
     /// `pg_get_ruledef` of the rule that a view is.

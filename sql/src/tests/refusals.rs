@@ -62,7 +62,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("alter view w alter column a set default 1", "alter"),
     ("create function f() returns int language sql security definer as 'select 1'", "definer"),
     ("create function f() returns int language c as 'a', 'b'", ","),
-    ("create function f() returns int language sql begin atomic select 1; end", "begin"),
+    ("create function f() returns int language sql begin atomic update t set a = 1 returning a; end", ""),
     ("create function f() returns record language sql as 'select 1, 2'", ""),
     ("create function f() returns int language sql set work_mem = 1 as 'select 1'", "set"),
     ("create function pg_temp.f() returns int language sql as 'select 1'", ""),

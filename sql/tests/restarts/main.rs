@@ -15,6 +15,7 @@ mod polymorphic_routines;
 mod roles;
 mod rows_changed_twice;
 mod schemas;
+mod standard_bodies;
 mod temporary_relations;
 mod triggers;
 mod views;

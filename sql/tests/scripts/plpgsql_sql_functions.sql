@@ -45,3 +45,16 @@ create function bad() returns table (a int, b int) language sql as $$ select 1, 
 create function bad() returns int language sql as $$ selekt 1 $$;
 create function empty() returns void language sql as $$ $$;
 do $$ begin perform empty(); end $$;
+-- Calls of procedures.
+create table entries (a int, b text);
+create procedure enter(x text) language sql as $$ insert into entries values (1, x); $$;
+create procedure enter_twice(y text) language sql as $$ call enter(y); call enter($1 || '!'); $$;
+call enter_twice('b');
+create function entered(y text) returns bigint language sql as $$ call enter_twice(y); select count(*) from entries; $$;
+select entered('c');
+select * from entries order by b;
+create function enters(y text) returns void language sql as $$ call enter(y) $$;
+do $$ begin perform enters('d'); end $$;
+select count(*) from entries;
+create function not_entered(y text) returns bigint language sql as $$ call enter(y) $$;
+create procedure misses() language sql as $$ call nothing_of_this_name(1) $$;

@@ -26,3 +26,8 @@ create table with_text (a text);
 create index on with_text (a bpchar_ops);
 create index on with_text (a bpchar_pattern_ops);
 drop table with_text;
+create procedure gives(out x int) language sql as $$ select 1 $$;
+create procedure takes() language sql as $$ call gives(null) $$;
+create procedure ends_it() language plpgsql as $$ begin commit; end $$;
+create procedure ends_it_in_sql() language sql as $$ call ends_it() $$;
+call ends_it_in_sql();

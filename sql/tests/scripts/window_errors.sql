@@ -128,3 +128,7 @@ select rank(a) within group (order by b) from t group by b;
 select a, rank(a) within group (order by b), rank(a + 1) within group (order by b), percentile_cont(a / 2.0) within group (order by b) from t group by a order by a;
 select percentile_cont(b) within group (order by a) from t group by a;
 drop table t;
+create table frames (x int);
+select sum(x) over (rows between frames.x preceding and current row) from frames;
+select sum(x) over (rows between current row and nosuch.x following) from frames;
+drop table frames;

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::{
-    CatalogChange, ColumnDefinition, CommentTarget, RoutineDefinition, RoutineId, SchemaId,
+    BodyUses, CatalogChange, ColumnDefinition, CommentTarget, RoutineDefinition, RoutineId, SchemaId,
     SequenceDefinition, SequenceId, TableDefinition, TableId, TypeDefinition, TypeKind, ViewDefinition,
 };
 use crate::enumeration::{EnumDefinition, EnumType};
@@ -120,11 +120,27 @@ impl<D: FnMut() -> u32> Renumbering<D> {
         }
     }
 
+    fn body(&mut self, uses: &mut BodyUses) {
+        let columns = uses.columns.iter_mut().map(|(table, _)| table);
+        for table in uses.tables.iter_mut().chain(columns) {
+            *table = self.table(*table);
+        }
+        for sql_type in uses.routines.iter_mut().flat_map(|(_, types)| types) {
+            *sql_type = self.sql_type(*sql_type);
+        }
+        for sql_type in &mut uses.types {
+            *sql_type = self.number(*sql_type);
+        }
+    }
+
     fn routine(&mut self, mut definition: RoutineDefinition) -> RoutineDefinition {
         for sql_type in definition.all_types_mut() {
             *sql_type = self.sql_type(*sql_type);
         }
         definition.traits.row_of = definition.traits.row_of.map(|table| self.table(table));
+        if let Some(uses) = &mut definition.uses {
+            self.body(uses);
+        }
         definition
     }
 

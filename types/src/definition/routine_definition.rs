@@ -152,6 +152,35 @@ pub enum DeclaredParallel {
     Safe,
 }
 
+/// What a body in standard SQL names, which cannot be dropped without it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BodyUses {
+    /// The relations, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<TableId>,
+    /// Their columns, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<(TableId, String)>,
+    /// The routines, with the types of their arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routines: Vec<(TableName, Vec<SqlType>)>,
+    /// The numbers of the types.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<u32>,
+}
+
+impl BodyUses {
+    /// Whether the body names this column of a relation.
+    pub fn uses_column(&self, relation: TableId, column: &str) -> bool {
+        self.columns.iter().any(|(own, name)| *own == relation && name == column)
+    }
+
+    /// Whether the body calls the routine of this name and these types.
+    pub fn uses_routine(&self, name: &TableName, types: &[SqlType]) -> bool {
+        self.routines.iter().any(|(own, own_types)| own == name && own_types == types)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoutineDefinition {
     pub name: TableName,
@@ -161,7 +190,8 @@ pub struct RoutineDefinition {
     pub returns: Returns,
     /// Folded to lower case: `plpgsql`.
     pub language: String,
-    /// The text between the quotes after AS.
+    /// The text between the quotes after AS. A body in standard SQL as PostgreSQL prints it, with the schemas
+    /// of everything that it names.
     pub body: String,
     /// A NULL argument makes the result NULL without a run.
     #[serde(default)]
@@ -171,6 +201,9 @@ pub struct RoutineDefinition {
     pub path: Option<Vec<String>>,
     #[serde(default)]
     pub traits: RoutineTraits,
+    /// Set if the body is in standard SQL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses: Option<Box<BodyUses>>,
     /// Of an aggregate, whose language is `internal` and whose body is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<Box<AggregateDefinition>>,
@@ -198,6 +231,7 @@ impl RoutineDefinition {
             is_strict: false,
             path: None,
             traits: RoutineTraits::default(),
+            uses: None,
             aggregate: None,
             cast: Some(Box::new(cast)),
             declared: None,

@@ -50,6 +50,10 @@ macro_rules! catalog_functions {
     RoutineSource: strict, CATALOG, system {
         "pg_get_functiondef" => (OID) -> TEXT;
     }
+    /// If it is in standard SQL.
+    RoutineBody: strict, CATALOG, system {
+        "pg_get_function_sqlbody" => (OID) -> TEXT;
+    }
     RoutineResult: strict, CATALOG, system {
         "pg_get_function_result" => (OID) -> TEXT;
     }
@@ -100,7 +104,7 @@ macro_rules! catalog_functions {
     }
     /// For objects that cannot be created: NULL, as PostgreSQL returns for a number without such an object.
     NoDefinition: strict, NOTHING, system {
-        "pg_get_function_sqlbody" | "pg_get_statisticsobjdef" | "pg_get_statisticsobjdef_columns" => (OID) -> TEXT;
+        "pg_get_statisticsobjdef" | "pg_get_statisticsobjdef_columns" => (OID) -> TEXT;
         "pg_get_partkeydef" | "pg_get_partition_constraintdef" => (OID) -> TEXT;
     }
     /// The comment on an object.

@@ -194,6 +194,7 @@ fn question_of(function: Function) -> Option<Question> {
         Function::ConstraintDefinition => Question::ConstraintDefinition,
         Function::TriggerText => Question::TriggerDefinition,
         Function::RoutineSource => Question::RoutineSource,
+        Function::RoutineBody => Question::RoutineBody,
         Function::RoutineResult => Question::RoutineResult,
         Function::RoutineArguments => Question::RoutineArguments,
         Function::RoutineIdentity => Question::RoutineIdentity,

@@ -158,6 +158,8 @@ impl Deparser<'_, '_> {
             idents.push(ident.clone());
             rest = after;
         }
+        let names: Vec<String> = idents.iter().map(fold).collect();
+        let is_parameter = self.column(&names).is_none() && self.parameter(&names).is_some();
         let mut text = match (idents.as_slice(), root) {
             ([], Ast::Nested(inner))
                 if ends_with_field(inner) || matches!(rest.first(), Some(AccessExpr::Dot(_))) =>
@@ -168,6 +170,9 @@ impl Deparser<'_, '_> {
             ([_], _) => self.expression(root)?.text,
             _ => self.expression(&Ast::CompoundIdentifier(idents))?.text,
         };
+        if is_parameter && matches!(rest.first(), Some(AccessExpr::Subscript(_))) {
+            text = format!("({text})");
+        }
         let mut is_field = matches!(root, Ast::Nested(inner) if ends_with_field(inner));
         for access in rest {
             text = match access {

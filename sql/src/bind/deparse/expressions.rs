@@ -179,8 +179,8 @@ impl Deparser<'_, '_> {
             Ast::Identifier(ident) => self.identifier(ident),
             Ast::CompoundIdentifier(idents) => {
                 let names: Vec<String> = idents.iter().map(fold).collect();
-                match self.column(&names) {
-                    Some(text) => Ok(Shown::simple(text)),
+                match self.column(&names).map(Shown::simple).or_else(|| self.parameter(&names)) {
+                    Some(shown) => Ok(shown),
                     None => self.binder.unsupported(
                         Missing::OtherForms,
                         "this name in a definition is",
@@ -299,6 +299,7 @@ impl Deparser<'_, '_> {
         }
         match self.column(std::slice::from_ref(&name)) {
             Some(text) => Ok(Shown::simple(text)),
+            None if let Some(parameter) = self.parameter(std::slice::from_ref(&name)) => Ok(parameter),
             // A whole row of a trigger.
             None if self
                 .binder
@@ -318,7 +319,7 @@ impl Deparser<'_, '_> {
     }
 
     /// A column of this query or of an enclosing one, the nearest first.
-    fn column(&mut self, names: &[String]) -> Option<String> {
+    pub(super) fn column(&mut self, names: &[String]) -> Option<String> {
         for level in (0..self.levels.len()).rev() {
             let is_own = level + 1 == self.levels.len();
             let scope = if is_own { &self.binder.scope } else { &self.levels[level].scope };
@@ -343,6 +344,11 @@ impl Deparser<'_, '_> {
             Class::Null => Ok(Shown::simple("NULL::text")),
             Class::Parameter(_) => self.binder.lacks(Missing::KeptValues, "parameters in definitions are"),
             Class::Typed(sql_type) => match node {
+                Ast::Value(ast::ValueWithSpan { value: ast::Value::Placeholder(name), .. })
+                    if let Some(parameter) = self.numbered_parameter(name) =>
+                {
+                    Ok(parameter)
+                }
                 Ast::Value(ast::ValueWithSpan { value: ast::Value::Boolean(truth), .. }) => {
                     Ok(Shown::simple(truth.to_string()))
                 }
