@@ -186,6 +186,13 @@ pub trait Work: Send {
     /// Undoes everything. Also withdraws a pending wait. The answer may go out when the returned handle is
     /// durable (pitfall 7).
     fn rollback(&mut self) -> Durability;
+    /// Declares whether the caller waits for the durability of the next commits before it sends any answer,
+    /// and calls [`Work::hasten`] just before. Then no logger is woken for them at once.
+    fn promise_to_wait(&mut self, promises: bool);
+    /// The caller is about to wait for commits that it has promised to wait for. If no other session waits,
+    /// the log is written by the calling thread, which takes as long as the device, mostly less than a
+    /// millisecond; otherwise its logger is woken.
+    fn hasten(&mut self);
     /// The place of the worker's last transaction that wrote anything. `None` if there is none, or without
     /// logs.
     fn last_commit(&self) -> Option<TransactionPlace>;
@@ -734,6 +741,18 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         self.protocol.durability(&self.watch, &token)
     }
 
+    fn promise_to_wait(&mut self, promises: bool) {
+        self.append.be_quiet(promises);
+    }
+
+    fn hasten(&mut self) {
+        if let (Some(log), Some(logs)) = (self.append.take_untold(), self.protocol.logs())
+            && !logs.write_if_alone(log)
+        {
+            logs.ring(log);
+        }
+    }
+
     fn last_commit(&self) -> Option<TransactionPlace> {
         let (log, end) = self.append.last()?;
         let incarnation = self.protocol.logs()?.manifest().incarnations.last()?.number;
@@ -742,10 +761,14 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
 }
 
 impl<P: Protocol, T: Transaction<P>> Drop for DatabaseWorker<P, T> {
-    /// A session that ends in the middle of a transaction leaves nothing of it.
+    /// A session that ends in the middle of a transaction leaves nothing of it. What it has committed is
+    /// written.
     fn drop(&mut self) {
         if self.is_open {
             self.rollback();
+        }
+        if let (Some(log), Some(logs)) = (self.append.take_untold(), self.protocol.logs()) {
+            logs.ring(log);
         }
     }
 }

@@ -7,9 +7,9 @@
 //! * `set`: where logs live, as an interface; `store`: in files, as blocks and segments; `places`: which of
 //!   them a configuration means;
 //! * `manifest`: which logs count;
-//! * `durable`: waiting for durability; `logger`: the thread that writes one log.
+//! * `durable`: waiting for durability; `logger`: the writer of one log, a thread or a session.
 //!
-//! [`Logs`] is all of them at work for one incarnation: a buffer and a logger thread for each log, one
+//! [`Logs`] is all of them at work for one incarnation: a buffer and a writer for each log, one
 //! [`DurableWatch`]. The protocols append through it.
 //!
 //! ```text
@@ -40,8 +40,8 @@ use buffer::{LogBuffer, LogBufferReader};
 use crossbeam_utils::CachePadded;
 use durable::DurableWatch;
 use hyades_types::error::{Error, FatalError, Result, sqlstate};
-use logger::Logger;
 pub use logger::LoggerDuty;
+use logger::{Logger, WriterRole};
 use manifest::{Checkpoint, Incarnation, LogShape, Manifest, ManifestStore};
 use places::{log_set, manifest_store, new_log_set};
 use record::MAX_LOGS;
@@ -69,6 +69,9 @@ pub struct Logs {
     /// As `whole`, but only up to the segment that is being written.
     settled: CachePadded<Box<[AtomicU64]>>,
     next_fragmented: AtomicU64,
+    writers: Box<[CachePadded<WriterRole>]>,
+    /// Whether the last block of each log has been written within a moment.
+    are_prompt: Box<[AtomicBool]>,
     is_stopping: AtomicBool,
     threads: LongLock<Vec<JoinHandle>>,
     on_failure: Option<OnFailure>,
@@ -165,7 +168,14 @@ impl Logs {
         (manifests, manifest): (Box<dyn ManifestStore>, Manifest),
         duty: impl Fn(usize) -> Box<dyn LoggerDuty>,
     ) -> Result<RunningLogs> {
+        let mut writers = Vec::with_capacity(readers.len());
+        for (log, reader) in readers.into_iter().enumerate() {
+            let logger = Logger::new(log, reader, set.store(log)?, duty(log));
+            writers.push(CachePadded::new(WriterRole::new(Some(logger))));
+        }
         let running = RunningLogs(Arc::new(Logs {
+            writers: writers.into_boxed_slice(),
+            are_prompt: buffers.iter().map(|_| AtomicBool::new(true)).collect(),
             watch: DurableWatch::new(buffers.iter().map(|buffer| Arc::clone(buffer.bell())).collect()),
             whole: CachePadded::new(buffers.iter().map(|_| AtomicU64::new(0)).collect()),
             settled: CachePadded::new(buffers.iter().map(|_| AtomicU64::new(0)).collect()),
@@ -187,10 +197,9 @@ impl Logs {
             running.threads.lock().push(thread);
             Ok::<(), Error>(())
         };
-        for (log, reader) in readers.into_iter().enumerate() {
-            let store = running.set.store(log)?;
-            let logger = Logger::new(Arc::clone(&running), log, reader, store, duty(log));
-            spawn(format!("log-{log}"), Box::new(move || logger.run()))?;
+        for log in 0..running.count() {
+            let logs = Arc::clone(&running);
+            spawn(format!("log-{log}"), Box::new(move || logger::run(&logs, log)))?;
         }
         let set = Arc::clone(&running.set);
         spawn("log-preparer".to_owned(), Box::new(move || set.prepare()))?;
@@ -248,6 +257,15 @@ impl Logs {
     /// The log is durable up to the end of this record. Zero: no record since the last call.
     fn note_whole(&self, log: usize, end: Lsn) {
         self.whole[log].fetch_max(end.0, Ordering::AcqRel);
+    }
+
+    /// Writes a log in the calling thread, if that is prompt, no other session waits for anything and the
+    /// log's own thread sleeps. Returns false if what the log holds is left to that thread, which may have to
+    /// be woken.
+    pub(crate) fn write_if_alone(&self, log: usize) -> bool {
+        self.are_prompt[log].load(Ordering::Relaxed)
+            && !self.watch.has_waiters()
+            && logger::write_here(self, log)
     }
 
     /// Wakes the logger of a log, because its duty may have work.

@@ -41,6 +41,11 @@ mod imp {
                 Err(poisoned) => poisoned.into_inner(),
             }
         }
+
+        #[cfg(test)]
+        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            self.0.try_lock().ok()
+        }
     }
 }
 
@@ -212,7 +217,7 @@ impl Bell {
 
 #[cfg(all(test, loom))]
 mod loom_tests {
-    use super::{Arc, AtomicBool, Bell, Ordering};
+    use super::{Arc, AtomicBool, AtomicUsize, Bell, Mutex, Ordering};
 
     #[test]
     fn loom_a_bell_never_sleeps_through_work() {
@@ -230,6 +235,53 @@ mod loom_tests {
                 bell.sleep_unless(|| work.load(Ordering::Acquire));
             }
             worker.join().expect("the worker ends");
+        });
+    }
+
+    /// A session publishes a record without ringing. It writes that itself, or finds the role of the writer
+    /// taken and rings (`log::logger`).
+    #[test]
+    fn loom_a_quiet_record_is_written() {
+        #[derive(Default)]
+        struct Log {
+            bell: Bell,
+            role: Mutex<()>,
+            filled: AtomicUsize,
+            written: AtomicUsize,
+            is_stopping: AtomicBool,
+        }
+        impl Log {
+            fn write(&self) {
+                self.written.store(self.filled.load(Ordering::Acquire), Ordering::Release);
+            }
+        }
+        loom::model(|| {
+            let log = Arc::new(Log::default());
+            let session = loom::thread::spawn({
+                let log = Arc::clone(&log);
+                move || {
+                    log.filled.store(1, Ordering::Release);
+                    let role = log.role.try_lock();
+                    if role.is_none() {
+                        log.bell.ring();
+                        return;
+                    }
+                    log.write();
+                    drop(role);
+                    log.is_stopping.store(true, Ordering::Release);
+                    log.bell.ring();
+                }
+            });
+            while log.written.load(Ordering::Acquire) == 0 {
+                let role = log.role.lock();
+                log.write();
+                drop(role);
+                log.bell.sleep_unless(|| {
+                    log.filled.load(Ordering::Acquire) > log.written.load(Ordering::Acquire)
+                        || log.is_stopping.load(Ordering::Acquire)
+                });
+            }
+            session.join().expect("the session ends");
         });
     }
 

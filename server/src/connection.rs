@@ -255,6 +255,7 @@ impl<'a> Connection<'a> {
                 return Ok(None);
             }
         };
+        session.promise_to_wait();
         registration.control().attach(session.stop_request());
         let host = WorkerHost { control: Arc::clone(registration.control()) };
         session.attach(stream.peer_address(), stream.encryption(), Box::new(host.clone()));
@@ -502,10 +503,11 @@ impl<'a> Connection<'a> {
     /// Awaits durability, then writes all answers.
     async fn send(&mut self) -> io::Result<()> {
         let durability = self.session.pending_durability();
-        if !durability.is_durable()
-            && let Err(error) = durability.await
-        {
-            self.withhold(&error);
+        if !durability.is_durable() {
+            self.session.hasten();
+            if let Err(error) = durability.await {
+                self.withhold(&error);
+            }
         }
         let bytes = std::mem::take(&mut self.answers.bytes);
         let sent = self.write(&bytes).await;

@@ -139,6 +139,8 @@ fn session(
 ) {
     let mut random = StdRng::seed_from_u64(seed.wrapping_mul(1000) + u64::from(session));
     let Ok(mut client) = Client::new(engine) else { return };
+    // Some write their logs themselves when they are alone.
+    client.worker().promise_to_wait(session.is_multiple_of(2));
     for _ in 0..transactions {
         let mut recording = recorder.begin(session);
         client.begin();
@@ -157,6 +159,7 @@ fn session(
             continue;
         }
         let answer = client.commit().inspect_err(|_| drop(client.rollback()));
+        client.worker().hasten();
         // Without an answer the outcome is recorded as unknown.
         if answer.and_then(|durability| durability.wait()).is_err() {
             return;

@@ -111,13 +111,20 @@ fn run(session: &mut Session, sql: &str, parameters: &[Value], rows: &mut Rows) 
     run_prepared(session, &prepared, parameters, rows)
 }
 
-/// Waits until the outcome, even an error, may be reported (architecture invariant 1).
+/// Waits until what has happened may be reported (architecture invariant 1).
+fn durable(session: &mut Session) -> Result<()> {
+    let pending = session.pending_durability();
+    session.hasten();
+    pending.wait()
+}
+
+/// Waits until the outcome, even an error, may be reported.
 fn settled<T>(session: &mut Session, outcome: Result<T>) -> Result<T> {
     let ended = match outcome {
         Ok(value) => wait(session, Session::end_implicit).map(|()| value),
         Err(error) => Err(error),
     };
-    session.pending_durability().wait()?;
+    durable(session)?;
     ended
 }
 
@@ -140,7 +147,7 @@ impl Database {
             database: database.to_owned(),
             ..SessionOptions::default()
         };
-        Ok(Connection { session: self.session(options)? })
+        Ok(Connection::of(self.session(options)?))
     }
 
     /// As [`Database::connect_to`], also to a database that lets no session in.
@@ -151,11 +158,16 @@ impl Database {
             enters_any_database: true,
             ..SessionOptions::default()
         };
-        Ok(Connection { session: self.session(options)? })
+        Ok(Connection::of(self.session(options)?))
     }
 }
 
 impl Connection {
+    fn of(mut session: Session) -> Connection {
+        session.promise_to_wait();
+        Connection { session }
+    }
+
     /// The underlying session, for everything else: COPY, parameter types, cancelling.
     pub fn session(&mut self) -> &mut Session {
         &mut self.session
@@ -234,7 +246,7 @@ impl Connection {
                 self.session.pending_durability();
                 continue;
             }
-            self.session.pending_durability().wait()?;
+            durable(&mut self.session)?;
             return outcome;
         }
     }

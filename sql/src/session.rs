@@ -178,6 +178,8 @@ pub struct Session {
     guest: Option<Box<Guest>>,
     /// What the answers since the last [`Session::pending_durability`] depend on.
     durability: Durability,
+    /// See [`Session::promise_to_wait`].
+    waits: bool,
     /// Shown by `pg_backend_pid()`.
     process: i32,
     transaction_number: i64,
@@ -319,8 +321,7 @@ impl Database {
         let mut environment = self.environment(&options, &settings, (process, &account), &found);
         environment.cursors = Some(Arc::clone(&cursors) as Arc<dyn SessionCursors>);
         let stop = Arc::clone(&environment.stop);
-        let version = found.catalog.access_version();
-        let identity = Identity::of(role, &options.user, access, version);
+        let identity = Identity::of(role, &options.user, access, found.catalog.access_version());
         options.check_parameters(identity.is_superuser)?;
         let worker = self.shared.engine.worker_in(found.id).ok_or_else(|| no_database(&options.database))?;
         let guest = Box::new(Guest::new(Arc::clone(&stop)));
@@ -349,6 +350,7 @@ impl Database {
             shown_statement: 0,
             guest: Some(guest),
             durability: Durability::immediate(),
+            waits: false,
             process,
             transaction_number: 0,
             cache: StatementCache::default(),
@@ -567,6 +569,18 @@ impl Session {
             self.shared.engine.wait_for_names(&mut pending);
         }
         pending
+    }
+
+    /// Declares that the caller always calls [`Session::hasten`] before it waits for what
+    /// [`Session::pending_durability`] returns, and waits before it answers. A lone session then writes its
+    /// log itself.
+    pub fn promise_to_wait(&mut self) {
+        self.waits = true;
+    }
+
+    /// The caller is about to wait. May take as long as the log's device needs for a block.
+    pub fn hasten(&mut self) {
+        self.view.worker.hasten();
     }
 
     /// The handle by which other threads cancel the running statement or end the session.

@@ -42,6 +42,10 @@ pub struct AppendProgress {
     fragmented: Option<Fragmented>,
     /// The log and the end of the last record that was filled, for the last transaction that wrote.
     last: Option<(usize, Lsn)>,
+    /// Whether the caller sees to it that the record is written ([`Logs::write_if_alone`]).
+    is_quiet: bool,
+    /// The log of a record of which its logger has not been told.
+    untold: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -118,6 +122,17 @@ impl AppendProgress {
         self.fragmented = None;
     }
 
+    /// Whether a logger is not to be woken for the record of a committing transaction that comes right after
+    /// the one before: the caller asks for [`AppendProgress::take_untold`] soon.
+    pub fn be_quiet(&mut self, is_quiet: bool) {
+        self.is_quiet = is_quiet;
+    }
+
+    /// The log of a record of which its logger has not been told.
+    pub fn take_untold(&mut self) -> Option<usize> {
+        self.untold.take()
+    }
+
     /// The place of the last transaction that wrote: its log, and the end of its (last) record.
     pub fn last(&self) -> Option<(usize, Lsn)> {
         self.last
@@ -153,7 +168,16 @@ impl CommitPlace<'_> {
         self.reservation.write(&self.progress.header);
         self.reservation.write(&operations[self.done..]);
         self.progress.fragmented = None;
-        let end = self.reservation.publish();
+        // Without anything in between, it seems to be alone. Only one log is kept in mind.
+        let is_alone = self.progress.last == Some((self.log, self.reservation.start()));
+        let is_quiet =
+            self.progress.is_quiet && is_alone && self.progress.untold.is_none_or(|log| log == self.log);
+        let end = if is_quiet {
+            self.progress.untold = Some(self.log);
+            self.reservation.publish_quietly()
+        } else {
+            self.reservation.publish()
+        };
         self.progress.last = Some((self.log, end));
         end
     }
@@ -236,12 +260,12 @@ impl Logs {
         }
     }
 
-    /// Appends a whole record that belongs to no transaction. `None` if there is no room for it at the
-    /// moment.
+    /// Appends a whole record that belongs to no transaction, on behalf of the log's writer, which goes on to
+    /// write it. `None` if there is no room for it at the moment.
     pub fn append_control(&self, log: usize, record: &[u8]) -> Option<Lsn> {
         let mut reservation = self.buffer(log).reserve(0, record.len()).ok()?;
         reservation.write(record);
-        Some(reservation.publish())
+        Some(reservation.publish_quietly())
     }
 
     /// A place in a log's buffer, or a reason to wait, or an error: the database is poisoned, or the disk is

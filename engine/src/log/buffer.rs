@@ -172,6 +172,7 @@ impl LogBuffer {
         let one_at_a_time = (length > self.shape.small_bytes).then(|| self.large.lock());
         if let Err(refusal) = self.check_room(length) {
             self.give_back(slot);
+            self.bell.ring();
             return Err(refusal);
         }
         let start = self.reserved.fetch_add(length as u64, Ordering::AcqRel);
@@ -204,7 +205,22 @@ impl LogBuffer {
     #[inline]
     fn give_back(&self, slot: usize) {
         self.slots[slot].store(IDLE, Ordering::Release);
-        self.bell.ring();
+    }
+
+    /// Up to where the stream is filled.
+    #[inline]
+    fn filled(&self) -> u64 {
+        let mut filled = self.reserved.load(Ordering::Acquire);
+        let used = self.used_slots.load(Ordering::Relaxed);
+        for slot in &self.slots[..used] {
+            filled = filled.min(slot.load(Ordering::Acquire));
+        }
+        filled
+    }
+
+    /// Whether there is something that its reader has not taken.
+    pub(super) fn has_filled(&self) -> bool {
+        self.filled() > self.limits.released.load(Ordering::Acquire)
     }
 
     #[inline]
@@ -332,9 +348,19 @@ impl Reservation<'_> {
         self.written += bytes.len();
     }
 
-    /// Makes the record visible to the logger. Unwritten bytes at its end (padding) become zeroes.
+    /// Makes the record visible to the logger, and wakes it. Unwritten bytes at its end (padding) become
+    /// zeroes.
     #[inline]
-    pub fn publish(mut self) -> Lsn {
+    pub fn publish(self) -> Lsn {
+        let buffer = self.buffer;
+        let end = self.publish_quietly();
+        buffer.bell.ring();
+        end
+    }
+
+    /// As [`Reservation::publish`], but wakes no logger: the caller sees to it that the record is written.
+    #[inline]
+    pub fn publish_quietly(mut self) -> Lsn {
         while self.written < self.length {
             const ZEROES: [u8; 8] = [0; 8];
             let missing = self.length - self.written;
@@ -353,6 +379,7 @@ impl Drop for Reservation<'_> {
         self.written = 0;
         self.write(&filler_header(self.length as u32));
         self.buffer.give_back(self.slot);
+        self.buffer.bell.ring();
     }
 }
 
@@ -366,11 +393,7 @@ pub struct LogBufferReader {
 impl LogBufferReader {
     /// Up to where the stream is filled and can be taken (algorithm 2's readyLSN).
     pub fn ready(&mut self) -> Lsn {
-        let mut ready = self.buffer.reserved.load(Ordering::Acquire);
-        let used = self.buffer.used_slots.load(Ordering::Relaxed);
-        for slot in &self.buffer.slots[..used] {
-            ready = ready.min(slot.load(Ordering::Acquire));
-        }
+        let ready = self.buffer.filled();
         // A slot may hold a bound from before our position, if its owner has not reserved yet.
         self.ready = self.ready.max(ready);
         Lsn(self.ready)
@@ -398,16 +421,8 @@ impl LogBufferReader {
         self.buffer.bell.doze_unless(limit, || self.buffer.has_waiters() || is_urgent());
     }
 
-    /// Sleeps until the bell rings, or for about `limit` if there is one. Does not sleep if something is
-    /// ready or `has_work`.
-    pub fn sleep_unless(&mut self, limit: Option<Duration>, has_work: impl Fn() -> bool) {
-        let buffer = Arc::clone(&self.buffer);
-        let position = self.position;
-        let reader = std::cell::RefCell::new(self);
-        let has_work = || reader.borrow_mut().ready().0 > position || has_work();
-        match limit {
-            None => buffer.bell.sleep_unless(has_work),
-            Some(limit) => buffer.bell.sleep_for_unless(limit, has_work),
-        }
+    /// Sleeps until the bell rings. Does not sleep if something is ready or `has_work`.
+    pub fn sleep_unless(&self, has_work: impl Fn() -> bool) {
+        self.buffer.bell.sleep_unless(|| self.buffer.has_filled() || has_work());
     }
 }

@@ -1,7 +1,11 @@
-//! The thread that writes one log.
+//! The writer of one log.
+//!
+//! It is a role: a log's own thread has it while it is awake, and a session takes it while that thread sleeps
+//! ([`write_here`]). A session that is the only one that waits for a transaction writes the block
+//! itself, which costs no change of threads. Whatever it leaves, it leaves to the thread.
 //!
 //! Group commit adapts by itself: while a block is being written, the buffer fills, and the next block takes
-//! all of it. A lone transaction is written at once. Workers wake the logger only when it is idle and sleeps
+//! all of it. A lone transaction is written at once. Workers wake the thread only when it is idle and sleeps
 //! (`sync::Bell`). While records keep coming but no answer waits for them (clients with many transactions in
 //! flight, or that do not want to wait), the logger *lingers* before the next block: a block costs the same
 //! processor time however little is in it.
@@ -13,6 +17,8 @@
 //!    may leave of them, is up to the store. Usually it is one.
 //! 2. The durable position advances only after all blocks up to there were written (pitfall 9). A failed one
 //!    is not retried: the database is poisoned, and nothing is acknowledged afterwards.
+//! 3. One thread has the role at a time. A thread that publishes a record and finds the role taken rings the
+//!    bell of the log's thread, which looks once more after it has given up the role.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,7 +33,7 @@ use super::set::{DurableBlock, LogStore};
 use super::store::block_buffer::BlockBuffer;
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
-use crate::sync::{Ordering, now};
+use crate::sync::{LongLock, Ordering, now};
 
 /// Without waiters, a block begins at least this long after the one before ...
 const LINGER: Duration = Duration::from_millis(1);
@@ -61,9 +67,14 @@ pub trait LoggerDuty: Send {
 /// A logger that only writes.
 impl LoggerDuty for () {}
 
-/// See the module documentation.
+/// Whether a session may write itself depends on the device: this is how long a block may take.
+const PROMPT: Duration = Duration::from_millis(1);
+
+/// The role of writing a log. `None` when there is nothing more to write.
+pub(crate) type WriterRole = LongLock<Option<Logger>>;
+
+/// What the writer of a log needs: see the module documentation.
 pub(crate) struct Logger {
-    logs: Arc<Logs>,
     log: usize,
     reader: LogBufferReader,
     store: Box<dyn LogStore>,
@@ -75,6 +86,8 @@ pub(crate) struct Logger {
     /// The blocks that have been submitted and are not durable: the end of the last whole record in each,
     /// oldest first.
     under_way: VecDeque<Lsn>,
+    /// The log's thread sleeps until it is woken, although the duty may have something to do later.
+    sleeps_soundly: bool,
 }
 
 /// Where the records of a log end, found in its blocks.
@@ -100,66 +113,133 @@ impl RecordBoundary {
     }
 }
 
-/// Poisons the database when the logger's thread ends, in whatever way.
-struct EndGuard<'a> {
+/// Poisons the database if the writer of a log panics.
+struct PanicGuard<'a> {
     logs: &'a Logs,
-    failure: Option<Arc<FatalError>>,
+    log: usize,
+    is_over: bool,
 }
 
-impl Drop for EndGuard<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
-        if let Some(failure) = self.failure.take() {
-            tracing::error!(state = %failure.state, "{}", failure.message);
-            self.logs.poison(failure);
+        if !self.is_over {
+            let message = format!("the logger of log {} has stopped unexpectedly", self.log);
+            fail(self.logs, Arc::new(FatalError { state: sqlstate::INTERNAL_ERROR, message }));
         }
     }
 }
 
+fn fail(logs: &Logs, failure: Arc<FatalError>) {
+    tracing::error!(state = %failure.state, "{}", failure.message);
+    logs.poison(failure);
+}
+
+/// Has the role of a log's writer do this. An error, or a panic, poisons the database.
+fn guarded<T>(logs: &Logs, log: usize, work: impl FnOnce() -> Result<T>) -> Option<T> {
+    let mut guard = PanicGuard { logs, log, is_over: false };
+    let outcome = work();
+    guard.is_over = true;
+    match outcome {
+        Ok(done) => Some(done),
+        Err(Error::Fatal(failure)) => {
+            fail(logs, failure);
+            None
+        }
+        Err(other) => {
+            fail(logs, Arc::new(FatalError { state: other.sqlstate(), message: other.to_string() }));
+            None
+        }
+    }
+}
+
+/// The life of a log's own thread: it writes until the logs are shut down and everything is durable, or until
+/// something fails.
+pub(crate) fn run(logs: &Logs, log: usize) {
+    guarded(logs, log, || {
+        while let Some(rest) = write_until_idle(logs, log)? {
+            sleep(logs, log, rest);
+        }
+        Ok(())
+    });
+    *logs.writers[log].lock() = None;
+}
+
+/// Returns how long the thread may sleep (`None`: until it is woken), or `None` at the end.
+fn write_until_idle(logs: &Logs, log: usize) -> Result<Option<Option<Duration>>> {
+    let mut role = logs.writers[log].lock();
+    match role.as_mut() {
+        Some(logger) => logger.work(logs),
+        None => Ok(None),
+    }
+}
+
+/// Sleeps for so long, or until the bell rings, unless there is work.
+fn sleep(logs: &Logs, log: usize, limit: Option<Duration>) {
+    let buffer = logs.buffer(log);
+    let has_work = || {
+        let is_due = || match logs.writers[log].try_lock() {
+            Some(role) => role.as_ref().is_some_and(|logger| logger.duty.is_due(logs)),
+            // What the session leaves is not known yet.
+            None => true,
+        };
+        buffer.has_filled()
+            || logs.is_stopping.load(Ordering::SeqCst)
+            || logs.watch.failure().is_some()
+            || is_due()
+    };
+    match limit {
+        None => buffer.bell().sleep_unless(has_work),
+        Some(limit) => buffer.bell().sleep_for_unless(limit, has_work),
+    }
+}
+
+/// Writes what is ready in the calling thread, unless another one is at it. Returns false if that is left to
+/// the log's own thread.
+pub(crate) fn write_here(logs: &Logs, log: usize) -> bool {
+    let Some(mut role) = logs.writers[log].try_lock() else { return false };
+    let Some(logger) = role.as_mut() else { return false };
+    guarded(logs, log, || logger.write_ready(logs)).unwrap_or(false)
+}
+
 impl Logger {
     pub(crate) fn new(
-        logs: Arc<Logs>,
         log: usize,
         reader: LogBufferReader,
         store: Box<dyn LogStore>,
         duty: Box<dyn LoggerDuty>,
     ) -> Logger {
-        let (block, boundary) = (BlockBuffer::default(), RecordBoundary::default());
-        let under_way = VecDeque::new();
-        Logger { logs, log, reader, store, block, duty, last_write: None, boundary, under_way }
+        Logger {
+            log,
+            reader,
+            store,
+            block: BlockBuffer::default(),
+            duty,
+            last_write: None,
+            boundary: RecordBoundary::default(),
+            under_way: VecDeque::new(),
+            sleeps_soundly: false,
+        }
     }
 
-    pub(crate) fn run(mut self) {
-        let logs = Arc::clone(&self.logs);
-        let message = format!("the logger of log {} has stopped unexpectedly", self.log);
-        let died = Arc::new(FatalError { state: sqlstate::INTERNAL_ERROR, message });
-        let mut guard = EndGuard { logs: &logs, failure: Some(died) };
-        guard.failure = match self.work() {
-            Ok(()) => None,
-            Err(Error::Fatal(failure)) => Some(failure),
-            Err(other) => Some(Arc::new(FatalError { state: other.sqlstate(), message: other.to_string() })),
-        };
-    }
-
-    /// Writes until the logs are shut down and everything is durable, or until something fails.
-    fn work(&mut self) -> Result<()> {
-        let logs = Arc::clone(&self.logs);
+    /// What the log's own thread does: writes until there is nothing to write.
+    fn work(&mut self, logs: &Logs) -> Result<Option<Option<Duration>>> {
         loop {
             if logs.watch.failure().is_some() {
-                return Ok(());
+                return Ok(None);
             }
             while let Some(durable) = self.store.next_durable()? {
-                self.note_durable(&durable);
+                self.note_durable(logs, &durable);
             }
             if self.reader.ready() > self.reader.position() {
                 match self.store.room()? {
                     Some(room) => {
-                        self.linger();
-                        self.duty.before_block(&logs);
-                        self.write_block(room)?;
+                        self.linger(logs);
+                        self.duty.before_block(logs);
+                        self.write_block(logs, room)?;
                     }
                     None => {
                         let durable = self.store.wait_for_durable()?;
-                        self.note_durable(&durable);
+                        self.note_durable(logs, &durable);
                     }
                 }
                 continue;
@@ -167,19 +247,19 @@ impl Logger {
             let is_stopping = logs.is_stopping.load(Ordering::SeqCst);
             if !self.under_way.is_empty() {
                 let store = &self.store;
-                self.reader.sleep_unless(None, || {
+                self.reader.sleep_unless(|| {
                     store.has_durable()
                         || logs.watch.failure().is_some()
                         || (!is_stopping && logs.is_stopping.load(Ordering::SeqCst))
                 });
                 continue;
             }
-            if self.duty.when_idle(&logs) {
+            if self.duty.when_idle(logs) {
                 continue;
             }
             if is_stopping && logs.reserved(self.log) == self.reader.position() {
                 self.store.close();
-                return Ok(());
+                return Ok(None);
             }
             if is_stopping {
                 // A worker is still filling the last records.
@@ -187,24 +267,42 @@ impl Logger {
                 continue;
             }
             self.last_write = None;
-            let Logger { reader, duty, .. } = self;
-            reader.sleep_unless(duty.rest(&logs), || {
-                logs.is_stopping.load(Ordering::SeqCst)
-                    || logs.watch.failure().is_some()
-                    || duty.is_due(&logs)
-            });
+            let rest = self.duty.rest(logs);
+            self.sleeps_soundly = rest.is_none();
+            return Ok(Some(rest));
         }
     }
 
+    /// What a session does in place of the log's thread, which sleeps: writes what is ready now. Returns
+    /// false if something is left to the thread.
+    fn write_ready(&mut self, logs: &Logs) -> Result<bool> {
+        let until = self.reader.ready();
+        while self.reader.position() < until {
+            if logs.watch.failure().is_some() {
+                return Ok(false);
+            }
+            let Some(room) = self.store.room()? else { return Ok(false) };
+            self.duty.before_block(logs);
+            self.write_block(logs, room)?;
+            while let Some(durable) = self.store.next_durable()? {
+                self.note_durable(logs, &durable);
+            }
+        }
+        if self.sleeps_soundly && self.duty.rest(logs).is_some() {
+            self.sleeps_soundly = false;
+            logs.ring(self.log);
+        }
+        Ok(self.under_way.is_empty() && self.reader.ready() == self.reader.position())
+    }
+
     /// Lets more records accumulate, unless an answer waits.
-    fn linger(&mut self) {
+    fn linger(&mut self, logs: &Logs) {
         let Some(last) = self.last_write else { return };
         let rest = LINGER.saturating_sub(now().duration_since(last));
         let is_enough = self.reader.ready().0 - self.reader.position().0 >= LINGER_BYTES;
         if rest.is_zero() || is_enough {
             return;
         }
-        let logs = &self.logs;
         self.reader.doze_unless(rest, || {
             logs.watch.has_waiters()
                 || logs.is_stopping.load(Ordering::SeqCst)
@@ -213,28 +311,31 @@ impl Logger {
     }
 
     /// Writes what is ready, or as much as fits into a block with this room.
-    fn write_block(&mut self, room: usize) -> Result<()> {
+    fn write_block(&mut self, logs: &Logs, room: usize) -> Result<()> {
         let position = self.reader.position();
-        self.last_write = Some(now());
+        let begun = now();
+        self.last_write = Some(begun);
         let ready = self.reader.ready().0 - position.0;
         let payload = self.block.payload_mut(ready.min(room as u64) as usize);
         self.reader.take(payload);
         self.under_way.push_back(self.boundary.pass(position, payload));
         if mutant::is_active(Mutant::DurableBeforeSync) {
-            self.logs.watch.advance(self.log, self.reader.position());
+            logs.watch.advance(self.log, self.reader.position());
         }
-        self.store.submit(&mut self.block, position)
+        self.store.submit(&mut self.block, position)?;
+        logs.are_prompt[self.log].store(now().duration_since(begun) <= PROMPT, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The oldest block under way is durable.
-    fn note_durable(&mut self, block: &DurableBlock) {
-        self.logs.watch.advance(self.log, block.end);
+    fn note_durable(&mut self, logs: &Logs, block: &DurableBlock) {
+        logs.watch.advance(self.log, block.end);
         if block.is_first_in_segment {
-            self.logs.note_settled(self.log);
+            logs.note_settled(self.log);
         }
         if let Some(whole) = self.under_way.pop_front() {
-            self.logs.note_whole(self.log, whole);
+            logs.note_whole(self.log, whole);
         }
-        self.duty.after_block(&self.logs, block);
+        self.duty.after_block(logs, block);
     }
 }

@@ -33,6 +33,8 @@ impl Session {
 
     /// Commits the worker's transaction and delivers its notifications.
     pub(super) fn commit_and_notify(&mut self) -> Flow<Durability> {
+        let waits = self.waits && self.view.settings.is_commit_synchronous();
+        self.view.worker.promise_to_wait(waits);
         let notifications = self.view.environment.notifications.get_mut();
         if notifications.mark() == 0 && self.listen_changes.is_empty() {
             return self.view.worker.commit();

@@ -224,6 +224,14 @@ impl Work for TestWorker {
         self.inner.commit()
     }
 
+    fn promise_to_wait(&mut self, promises: bool) {
+        self.inner.promise_to_wait(promises);
+    }
+
+    fn hasten(&mut self) {
+        self.inner.hasten();
+    }
+
     fn last_commit(&self) -> Option<TransactionPlace> {
         self.inner.last_commit()
     }
