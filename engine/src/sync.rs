@@ -238,50 +238,91 @@ mod loom_tests {
         });
     }
 
-    /// A session publishes a record without ringing. It writes that itself, or finds the role of the writer
-    /// taken and rings (`log::logger`).
-    #[test]
-    fn loom_a_quiet_record_is_written() {
-        #[derive(Default)]
-        struct Log {
-            bell: Bell,
-            role: Mutex<()>,
-            filled: AtomicUsize,
-            written: AtomicUsize,
-            is_stopping: AtomicBool,
-        }
-        impl Log {
-            fn write(&self) {
-                self.written.store(self.filled.load(Ordering::Acquire), Ordering::Release);
+    /// A log whose writer is a role (`log::logger`).
+    #[derive(Default)]
+    struct Log {
+        bell: Bell,
+        /// Whether a block is under way.
+        role: Mutex<bool>,
+        filled: AtomicUsize,
+        taken: AtomicUsize,
+        durable: AtomicUsize,
+        is_stopping: AtomicBool,
+    }
+
+    impl Log {
+        /// Takes what is filled. It becomes durable at once, or later.
+        fn write(&self, is_under_way: &mut bool, is_striped: bool) {
+            let filled = self.filled.load(Ordering::Acquire);
+            if filled > self.taken.load(Ordering::Acquire) {
+                self.taken.store(filled, Ordering::Release);
+                *is_under_way = is_striped;
+                if !is_striped {
+                    self.durable.store(filled, Ordering::Release);
+                }
             }
         }
+
+        /// The log's own thread, until the record is durable.
+        fn run(&self, is_written: &AtomicBool) {
+            loop {
+                let mut is_under_way = self.role.lock();
+                self.write(&mut is_under_way, false);
+                if *is_under_way {
+                    self.bell.sleep_unless(|| is_written.load(Ordering::Acquire));
+                    self.durable.store(1, Ordering::Release);
+                }
+                drop(is_under_way);
+                if self.durable.load(Ordering::Acquire) > 0 {
+                    return;
+                }
+                self.bell.sleep_unless(|| {
+                    self.filled.load(Ordering::Acquire) > self.taken.load(Ordering::Acquire)
+                        || self.is_stopping.load(Ordering::Acquire)
+                        || self.role.try_lock().is_none_or(|is_under_way| *is_under_way)
+                });
+            }
+        }
+    }
+
+    /// A session publishes a record without ringing. It writes that itself, or finds the role of the writer
+    /// taken and rings.
+    #[test]
+    fn loom_a_quiet_record_is_written() {
         loom::model(|| {
             let log = Arc::new(Log::default());
-            let session = loom::thread::spawn({
-                let log = Arc::clone(&log);
-                move || {
-                    log.filled.store(1, Ordering::Release);
-                    let role = log.role.try_lock();
-                    if role.is_none() {
-                        log.bell.ring();
-                        return;
-                    }
-                    log.write();
-                    drop(role);
+            let own = Arc::clone(&log);
+            let thread = loom::thread::spawn(move || own.run(&AtomicBool::new(true)));
+            log.filled.store(1, Ordering::Release);
+            match log.role.try_lock() {
+                None => log.bell.ring(),
+                Some(mut is_under_way) => {
+                    log.write(&mut is_under_way, false);
+                    drop(is_under_way);
                     log.is_stopping.store(true, Ordering::Release);
                     log.bell.ring();
                 }
-            });
-            while log.written.load(Ordering::Acquire) == 0 {
-                let role = log.role.lock();
-                log.write();
-                drop(role);
-                log.bell.sleep_unless(|| {
-                    log.filled.load(Ordering::Acquire) > log.written.load(Ordering::Acquire)
-                        || log.is_stopping.load(Ordering::Acquire)
-                });
             }
-            session.join().expect("the session ends");
+            thread.join().expect("the log's thread ends");
+        });
+    }
+
+    /// A session submits a block, and leaves it to the log's thread, which may be about to sleep.
+    #[test]
+    fn loom_a_block_that_a_session_has_submitted_is_noticed() {
+        loom::model(|| {
+            let log = Arc::new(Log::default());
+            let is_written = Arc::new(AtomicBool::new(false));
+            let (own, signal) = (Arc::clone(&log), Arc::clone(&is_written));
+            let thread = loom::thread::spawn(move || own.run(&signal));
+            log.filled.store(1, Ordering::Release);
+            if let Some(mut is_under_way) = log.role.try_lock() {
+                log.write(&mut is_under_way, true);
+            }
+            // The thread of the stripe is faster.
+            is_written.store(true, Ordering::Release);
+            log.bell.ring();
+            thread.join().expect("the log's thread ends");
         });
     }
 

@@ -22,7 +22,7 @@ const FOUND: [(Mutant, u64); 22] = [
     (Mutant::ReleaseBeforeRaise, 1),
     (Mutant::ReadOnlyNoWait, 4),
     (Mutant::DurableBeforeSync, 3),
-    (Mutant::ZombiesRevived, 204),
+    (Mutant::ZombiesRevived, 172),
     (Mutant::NoSyncBeforeCut, 48),
     (Mutant::ZeroTupleLv, 14),
     (Mutant::IdleWorkerInfinity, 1),

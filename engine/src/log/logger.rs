@@ -18,7 +18,8 @@
 //! 2. The durable position advances only after all blocks up to there were written (pitfall 9). A failed one
 //!    is not retried: the database is poisoned, and nothing is acknowledged afterwards.
 //! 3. One thread has the role at a time. A thread that publishes a record and finds the role taken rings the
-//!    bell of the log's thread, which looks once more after it has given up the role.
+//!    bell of the log's thread, which looks once more after it has given up the role: for records, and for
+//!    blocks under way.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -177,15 +178,18 @@ fn write_until_idle(logs: &Logs, log: usize) -> Result<Option<Option<Duration>>>
 fn sleep(logs: &Logs, log: usize, limit: Option<Duration>) {
     let buffer = logs.buffer(log);
     let has_work = || {
-        let is_due = || match logs.writers[log].try_lock() {
-            Some(role) => role.as_ref().is_some_and(|logger| logger.duty.is_due(logs)),
+        let is_wanted = || match logs.writers[log].try_lock() {
+            // A session may have left a block under way before this thread could hear its bell.
+            Some(role) => {
+                role.as_ref().is_some_and(|logger| !logger.under_way.is_empty() || logger.duty.is_due(logs))
+            }
             // What the session leaves is not known yet.
             None => true,
         };
         buffer.has_filled()
             || logs.is_stopping.load(Ordering::SeqCst)
             || logs.watch.failure().is_some()
-            || is_due()
+            || is_wanted()
     };
     match limit {
         None => buffer.bell().sleep_unless(has_work),
