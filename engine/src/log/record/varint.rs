@@ -6,7 +6,21 @@ use super::Malformed;
 pub const MAX_VARINT_BYTES: usize = 10;
 
 #[inline]
-pub fn write_varint(into: &mut Vec<u8>, mut value: u64) {
+pub fn write_varint(into: &mut Vec<u8>, value: u64) {
+    if value < 0x80 {
+        into.push(value as u8);
+    } else if value < 1 << 56 {
+        let (word, bytes) = word_of_varint(value);
+        let start = into.len();
+        into.extend_from_slice(&word.to_le_bytes());
+        into.truncate(start + bytes);
+    } else {
+        write_long_varint(into, value);
+    }
+}
+
+#[cold]
+fn write_long_varint(into: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         into.push(value as u8 | 0x80);
         value >>= 7;
@@ -22,15 +36,14 @@ pub fn varint_bytes(value: u64) -> usize {
 
 /// The bytes of a number below 2^56 as a little-endian word, and their count.
 #[inline]
-pub fn word_of_varint(mut value: u64) -> (u64, usize) {
+pub fn word_of_varint(value: u64) -> (u64, usize) {
     debug_assert!(value < 1 << 56, "it would be longer than a word");
-    let (mut word, mut bytes) = (0, 1);
-    while value >= 0x80 {
-        word |= (value & 0x7f | 0x80) << (8 * (bytes - 1));
-        value >>= 7;
-        bytes += 1;
-    }
-    (word | value << (8 * (bytes - 1)), bytes)
+    let bytes = varint_bytes(value);
+    // Halves, quarters and eighths move apart, by one bit for each seven.
+    let halves = value & 0x0fff_ffff | (value & 0xff_ffff_f000_0000) << 4;
+    let quarters = halves & 0x3fff_0000_3fff | (halves & 0x0fff_c000_0fff_c000) << 2;
+    let eighths = quarters & 0x7f_007f_007f_007f | (quarters & 0x3f80_3f80_3f80_3f80) << 1;
+    (eighths | 0x8080_8080_8080_8080 & ((1 << (8 * (bytes - 1))) - 1), bytes)
 }
 
 /// Small numbers of either sign become small unsigned ones.
@@ -71,4 +84,25 @@ fn read_long_varint(bytes: &[u8], offset: &mut usize) -> Result<u64, Malformed> 
         }
     }
     Err(Malformed { offset: start, reason: "a number is cut off or too large" })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_length_are_read_as_written() {
+        let ends = (0..64).flat_map(|bits| [(1_u64 << bits) - 1, 1 << bits, (1 << bits) | 0x2a]);
+        for value in ends.chain([u64::MAX, 0x0123_4567_89ab_cdef, 0x00fe_dcba_9876_5432]) {
+            let mut written = Vec::new();
+            write_varint(&mut written, value);
+            let mut expected = Vec::new();
+            write_long_varint(&mut expected, value);
+            assert_eq!(written, expected, "{value:x}");
+            assert_eq!(written.len(), varint_bytes(value), "{value:x}");
+            let mut offset = 0;
+            assert_eq!(read_varint(&written, &mut offset), Ok(value));
+            assert_eq!(offset, written.len());
+        }
+    }
 }
