@@ -177,16 +177,15 @@ fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hya
         for tuple in chosen {
             protocol.follow(&tuples[tuple], &mut dependencies);
         }
-        let token = loop {
-            match protocol.log_commit(worker, &mut dependencies, &payload, &mut progress)? {
-                Append::Done(token) => break token,
-                Append::Wait(ticket) => ticket.wait(),
-            }
-        };
-        for tuple in chosen {
-            protocol.write_mark(&token, &tuples[tuple]);
+        while let Append::Wait(ticket) =
+            protocol.log_commit(worker, &mut dependencies, &payload, &mut progress)?
+        {
+            ticket.wait();
         }
-        waiting.push_back(protocol.durability(&watch, &token));
+        for tuple in chosen {
+            protocol.write_mark(&dependencies, &tuples[tuple]);
+        }
+        waiting.push_back(protocol.durability(&watch, &dependencies));
         while waiting.front().is_some_and(Durability::is_durable) {
             waiting.pop_front();
         }
@@ -212,8 +211,8 @@ fn lone_commits(directory: &Path) -> hyades_types::Result<()> {
     for _ in 0..3000 {
         taurus.begin(&mut dependencies);
         let start = Instant::now();
-        if let Append::Done(token) = taurus.log_commit(0, &mut dependencies, &payload, &mut progress)? {
-            taurus.durability(&watch, &token).wait()?;
+        if let Append::Done(()) = taurus.log_commit(0, &mut dependencies, &payload, &mut progress)? {
+            taurus.durability(&watch, &dependencies).wait()?;
             times.push(start.elapsed());
         }
     }

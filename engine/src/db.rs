@@ -693,8 +693,7 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         self.give_up_commit();
         self.log_as_data();
         self.overlay.undo_to(savepoint, &mut self.transaction);
-        self.protocol
-            .durability(&self.watch, &self.protocol.read_only_commit(self.transaction.dependencies()))
+        self.protocol.durability(&self.watch, self.transaction.seen())
     }
 
     fn commits_soon(&self) -> bool {
@@ -713,10 +712,16 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         let sequences = self.overlay.sequence_states();
         let ending = Ending { sequences: &sequences, is_barrier: self.overlay.is_shared() };
         let Self { transaction, protocol, watch, names, overlay, append, .. } = self;
-        let mut publication =
-            Publication { protocol: &**protocol, watch, names, overlay, has_written: false };
+        let mut publication = Publication {
+            protocol: &**protocol,
+            watch,
+            names,
+            overlay,
+            has_written: false,
+            mark: Box::default(),
+        };
         let step = CommitStep { worker: self.number, ending, progress: append };
-        let token = transaction.commit(step, &mut publication)?;
+        transaction.commit(step, &mut publication)?;
         let has_written = publication.has_written;
         self.overlay.end();
         if has_written
@@ -728,17 +733,16 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         self.is_open = false;
         self.restarted.note_commit();
         self.give_way();
-        Ok(self.protocol.durability(&self.watch, &token))
+        Ok(self.protocol.durability(&self.watch, self.transaction.dependencies()))
     }
 
     fn rollback(&mut self) -> Durability {
         self.append.reset();
         self.overlay.undo(&mut self.transaction);
-        let token = self.protocol.read_only_commit(self.transaction.dependencies());
-        self.transaction.rollback(&token);
+        self.transaction.rollback();
         self.overlay.end();
         self.is_open = false;
-        self.protocol.durability(&self.watch, &token)
+        self.protocol.durability(&self.watch, self.transaction.dependencies())
     }
 
     fn promise_to_wait(&mut self, promises: bool) {

@@ -49,36 +49,27 @@ pub struct CommitPayload<'a> {
     pub commit: Commit,
 }
 
-/// A place in the log, reserved for a transaction's record, and the token that the transaction gets for it.
-/// If it is dropped, nothing has been appended.
+/// A place in the log, reserved for a transaction's record. If it is dropped, nothing has been appended.
 #[must_use]
-pub struct Reserved<'a, Token> {
-    token: Token,
-    place: Option<CommitPlace<'a>>,
-}
+pub struct Reserved<'a>(Option<CommitPlace<'a>>);
 
-impl<'a, Token> Reserved<'a, Token> {
+impl<'a> Reserved<'a> {
     #[inline]
-    pub fn new(token: Token, place: CommitPlace<'a>) -> Reserved<'a, Token> {
-        Reserved { token, place: Some(place) }
+    pub fn new(place: CommitPlace<'a>) -> Reserved<'a> {
+        Reserved(Some(place))
     }
 
     /// There is nothing to fill.
-    pub fn without_place(token: Token) -> Reserved<'a, Token> {
-        Reserved { token, place: None }
-    }
-
-    pub fn token(&self) -> &Token {
-        &self.token
+    pub fn without_place() -> Reserved<'a> {
+        Reserved(None)
     }
 
     /// Fills the place with the payload that it was reserved for, and publishes it.
     #[inline]
-    pub fn fill(self, payload: &CommitPayload<'_>) -> Token {
-        if let Some(place) = self.place {
+    pub fn fill(self, payload: &CommitPayload<'_>) {
+        if let Some(place) = self.0 {
             place.fill(payload.operations);
         }
-        self.token
     }
 }
 
@@ -93,10 +84,9 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Whether transactions leave marks for later transactions.
     const LEAVES_MARKS: bool;
 
-    /// What a running transaction has collected (Taurus: T.LV).
+    /// What a running transaction has collected (Taurus: T.LV), and, when its record has a place, what its
+    /// durability waits for (an LSN, an LSN vector, an epoch ...).
     type Dependencies: Send + 'static;
-    /// What durability waits for (an LSN, an LSN vector, an epoch ...).
-    type CommitToken: Clone + Send + 'static;
 
     /// Refuses settings that make no sense, before anything is touched.
     fn check(_config: &Config) -> Result<()> {
@@ -124,9 +114,10 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         (0..self.mark_words()).map(|_| AtomicU64::new(0)).collect()
     }
 
-    /// Writes into `mark` what a transaction must follow that sees the work of this token's transaction: once
-    /// for all its rows (`storage::history`). All its locks are still held (pitfall 3).
-    fn write_mark(&self, _token: &Self::CommitToken, _mark: &[AtomicU64]) {}
+    /// Writes into `mark` what a transaction must follow that sees the work of a transaction with these
+    /// dependencies, which has its place: once for all its rows (`storage::history`). All its locks are still
+    /// held (pitfall 3).
+    fn write_mark(&self, _dependencies: &Self::Dependencies, _mark: &[AtomicU64]) {}
 
     /// The transaction comes after a conflicting one that left this mark: collect what it now depends on.
     fn follow(&self, _mark: &[AtomicU64], _dependencies: &mut Self::Dependencies) {}
@@ -145,20 +136,20 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         }
     }
 
-    /// Freezes the transaction's dependencies and reserves the place of its log record (pitfall 2). Between
-    /// this and [`Reserved::fill`] its fate may still be decided. All locks are still held. `worker` is the
-    /// number of the calling worker (0-based, below `MAX_WORKERS`), which selects the log. An error means
-    /// that nothing was reserved (out of log space: `DISK_FULL`) or that the database is poisoned. A large
-    /// transaction is appended piece by piece: after `Wait` call again with the same payload and the same
-    /// `progress`, which belongs only to this attempt to commit. A caller that gives the attempt up resets
-    /// it.
+    /// Freezes the transaction's dependencies and reserves the place of its log record (pitfall 2), which
+    /// the dependencies include afterwards. Between this and [`Reserved::fill`] its fate may still be
+    /// decided. All locks are still held. `worker` is the number of the calling worker (0-based, below
+    /// `MAX_WORKERS`), which selects the log. An error means that nothing was reserved (out of log space:
+    /// `DISK_FULL`) or that the database is poisoned. A large transaction is appended piece by piece: after
+    /// `Wait` call again with the same payload and the same `progress`, which belongs only to this attempt
+    /// to commit. A caller that gives the attempt up resets it.
     fn reserve<'a>(
         &'a self,
         worker: usize,
         dependencies: &mut Self::Dependencies,
         payload: &CommitPayload<'_>,
         progress: &'a mut AppendProgress,
-    ) -> Result<Append<Reserved<'a, Self::CommitToken>>>;
+    ) -> Result<Append<Reserved<'a>>>;
 
     /// Appends the transaction's log record: reserves and fills at once.
     #[inline]
@@ -168,16 +159,17 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         dependencies: &mut Self::Dependencies,
         payload: &CommitPayload<'_>,
         progress: &mut AppendProgress,
-    ) -> Result<Append<Self::CommitToken>> {
-        Ok(match self.reserve(worker, dependencies, payload, progress)? {
-            Append::Done(reserved) => Append::Done(reserved.fill(payload)),
-            Append::Wait(ticket) => Append::Wait(ticket),
-        })
+    ) -> Result<Append<()>> {
+        match self.reserve(worker, dependencies, payload, progress)? {
+            Append::Done(reserved) => reserved.fill(payload),
+            Append::Wait(ticket) => return Ok(Append::Wait(ticket)),
+        }
+        Ok(Append::Done(()))
     }
 
-    /// The token of a transaction that wrote nothing or was rolled back: what it has seen must be durable
-    /// before its answer goes out (pitfall 7).
-    fn read_only_commit(&self, dependencies: &Self::Dependencies) -> Self::CommitToken;
+    /// Makes the dependencies of a transaction that wrote nothing or was rolled back what its answer waits
+    /// for: all that it has seen (pitfall 7).
+    fn read_only_commit(&self, _dependencies: &mut Self::Dependencies) {}
 
     /// The logs that it writes, if any.
     fn logs(&self) -> Option<&Arc<Logs>> {
@@ -203,8 +195,8 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         }
     }
 
-    /// A handle to wait for the token.
-    fn durability(&self, watch: &LocalArc<DurableWatch>, token: &Self::CommitToken) -> Durability;
+    /// A handle to wait for the durability of a transaction.
+    fn durability(&self, watch: &LocalArc<DurableWatch>, dependencies: &Self::Dependencies) -> Durability;
 
     /// Makes everything appended so far durable and stops the loggers. Later appends get a fatal error.
     /// Reports the failure that had poisoned the database before, if any.

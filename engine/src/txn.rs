@@ -730,12 +730,12 @@ pub struct CommitStep<'a> {
 
 /// What a transaction makes known beside its rows when it commits.
 pub trait Publisher<P: Protocol, T> {
-    /// The transaction has its token, and its log record a place if it has written anything. No other
-    /// transaction can see any of that yet.
-    fn note_place(&mut self, token: &P::CommitToken, has_written: bool);
+    /// The log record of the transaction has a place, if it has written anything. No other transaction can
+    /// see any of that yet.
+    fn note_place(&mut self, dependencies: &P::Dependencies, has_written: bool);
 
     /// The rows of the transaction are committed, and all its locks are still held.
-    fn publish(&mut self, transaction: &mut T, token: &P::CommitToken);
+    fn publish(&mut self, transaction: &mut T);
 }
 
 /// One transaction under some concurrency control; reused for the next one after its end.
@@ -774,17 +774,17 @@ pub trait Transaction<P: Protocol>: ObjectAccess + Sized {
     /// Whether it is serializable and another transaction waits for one of its locks.
     fn is_waited_for(&self) -> bool;
 
+    /// Those of the transaction that has ended last.
     fn dependencies(&self) -> &P::Dependencies;
+
+    /// What an answer must wait for that shows what the open transaction has seen.
+    fn seen(&mut self) -> &P::Dependencies;
 
     /// Commits: appends the log record of a transaction that has written, makes its rows and what the
     /// publisher has visible, and releases everything. After `Wait` nothing can be seen of it, and the same
     /// commit is to be tried again; after `Failed` the transaction is still open and must be rolled back.
-    fn commit(
-        &mut self,
-        step: CommitStep<'_>,
-        publisher: &mut impl Publisher<P, Self>,
-    ) -> Flow<P::CommitToken>;
+    fn commit(&mut self, step: CommitStep<'_>, publisher: &mut impl Publisher<P, Self>) -> Flow<()>;
 
     /// Withdraws a pending wait, undoes everything, releases everything.
-    fn rollback(&mut self, token: &P::CommitToken);
+    fn rollback(&mut self);
 }

@@ -140,7 +140,7 @@ impl Fixture {
         dependencies
     }
 
-    fn commit(&self, worker: usize, dependencies: Dependencies, is_barrier: bool) -> LsnVector {
+    fn commit(&self, worker: usize, dependencies: Dependencies, is_barrier: bool) -> Dependencies {
         let commit = Commit { is_barrier, ..Commit::default() };
         self.append(worker, dependencies, &CommitPayload { operations: &[7; 64], commit })
     }
@@ -150,7 +150,7 @@ impl Fixture {
         worker: usize,
         mut dependencies: Dependencies,
         payload: &CommitPayload<'_>,
-    ) -> LsnVector {
+    ) -> Dependencies {
         let mut progress = AppendProgress::default();
         loop {
             match self
@@ -158,19 +158,19 @@ impl Fixture {
                 .log_commit(worker, &mut dependencies, payload, &mut progress)
                 .expect("room comes")
             {
-                Append::Done(token) => return token,
+                Append::Done(()) => return dependencies,
                 Append::Wait(ticket) => ticket.wait(),
             }
         }
     }
 
     /// A transaction that writes what the one with this mark has written.
-    fn write(&self, worker: usize, mark: &Mark) -> LsnVector {
+    fn write(&self, worker: usize, mark: &Mark) -> Dependencies {
         let mut dependencies = self.begin();
         self.taurus.follow(mark, &mut dependencies);
-        let token = self.commit(worker, dependencies, false);
-        self.taurus.write_mark(&token, mark);
-        token
+        let committed = self.commit(worker, dependencies, false);
+        self.taurus.write_mark(&committed, mark);
+        committed
     }
 
     /// One of the logs, once they have been shut down.
@@ -231,39 +231,37 @@ fn readers_wait() -> bool {
     fixture.write(0, &mark);
     let mut reader = fixture.begin();
     fixture.taurus.follow(&mark, &mut reader);
-    !fixture
-        .taurus
-        .durability(&fixture.taurus.watch(), &fixture.taurus.read_only_commit(&reader))
-        .is_durable()
+    fixture.taurus.read_only_commit(&mut reader);
+    !fixture.taurus.durability(&fixture.taurus.watch(), &reader).is_durable()
 }
 
 /// Pitfall 9: nothing is durable before its write has returned.
 fn writes_come_before_acknowledgements() -> bool {
     let fixture = fixture();
     fixture.disk.hold(true);
-    let token = fixture.write(0, &fixture.taurus.new_mark());
+    let written = fixture.write(0, &fixture.taurus.new_mark());
     std::thread::sleep(Duration::from_millis(50));
-    !fixture.taurus.durability(&fixture.taurus.watch(), &token).is_durable()
+    !fixture.taurus.durability(&fixture.taurus.watch(), &written).is_durable()
 }
 
 /// Pitfall 19: a transaction that finds a forgotten tuple still follows its last writer.
 fn forgotten_tuples_are_followed() -> bool {
     let fixture = fixture();
     let mut mark = fixture.taurus.new_mark();
-    let token = fixture.write(0, &mark);
-    fixture.taurus.durability(&fixture.taurus.watch(), &token).wait().expect("durable");
+    let written = fixture.write(0, &mark);
+    fixture.taurus.durability(&fixture.taurus.watch(), &written).wait().expect("durable");
     if fixture.taurus.is_forgettable(&mark) {
         mark = fixture.taurus.new_mark();
     }
     fixture.write(1, &mark);
-    token.is_covered_by(fixture.last_record(1).1.entries())
+    written.vector().is_covered_by(fixture.last_record(1).1.entries())
 }
 
 /// A block, and with it the durable position, may end inside a record. No anchor holds such a position.
 fn anchors_hold_ends_of_records() -> bool {
     let fixture = fixture_with(1 << 20, 128 << 10);
     let long = CommitPayload { operations: &[7; 5000], commit: Commit::default() };
-    let mut last = LsnVector::default();
+    let mut last = fixture.begin();
     // Faster than they are written, so that blocks fill segments, and anchors follow the first block of each.
     for _ in 0..1500 {
         last = fixture.append(0, fixture.begin(), &long);

@@ -138,15 +138,15 @@ impl<P: Protocol> Writer<'_, P> {
         protocol.follow(&self.schema, &mut self.dependencies);
         let commit = Commit { is_barrier: is_schema, ..Commit::default() };
         let payload = CommitPayload { operations: self.operations.as_bytes(), commit };
-        let token = loop {
+        loop {
             let worker = self.worker;
             match protocol.log_commit(worker, &mut self.dependencies, &payload, &mut self.progress)? {
-                Append::Done(token) => break token,
+                Append::Done(()) => break,
                 Append::Wait(ticket) => ticket.wait(),
             }
-        };
+        }
         if is_schema {
-            protocol.write_mark(&token, &self.schema);
+            protocol.write_mark(&self.dependencies, &self.schema);
         }
         self.progress.reset();
         self.operations.clear();

@@ -1,7 +1,7 @@
 //! What a worker adds to the commit of its transaction: what names mean from then on, and how far sequences
 //! have come.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::names::NamesDurability;
 use crate::catalog::Overlay;
@@ -18,30 +18,28 @@ pub(super) struct Publication<'a, P: Protocol> {
     pub(super) overlay: &'a mut Overlay,
     /// Whether the transaction has written anything.
     pub(super) has_written: bool,
+    /// The mark of a transaction that has changed the catalog.
+    pub(super) mark: Box<[AtomicU64]>,
 }
 
 impl<P: Protocol, T: ObjectAccess> Publisher<P, T> for Publication<'_, P> {
     #[inline]
-    fn note_place(&mut self, token: &P::CommitToken, has_written: bool) {
+    fn note_place(&mut self, dependencies: &P::Dependencies, has_written: bool) {
         self.has_written = has_written;
         if has_written && self.overlay.is_shared() {
-            self.names.note(&self.protocol.durability(self.watch, token));
+            self.names.note(&self.protocol.durability(self.watch, dependencies));
+        }
+        if !self.overlay.is_empty() {
+            self.mark = self.protocol.new_mark();
+            self.protocol.write_mark(dependencies, &self.mark);
         }
         self.overlay.note_draws_logged();
     }
 
     #[inline]
-    fn publish(&mut self, transaction: &mut T, token: &P::CommitToken) {
-        let protocol = self.protocol;
-        self.overlay.publish(transaction, || mark_of(protocol, token));
+    fn publish(&mut self, transaction: &mut T) {
+        let copied = |word: &AtomicU64| AtomicU64::new(word.load(Ordering::Relaxed));
+        let mark = &self.mark;
+        self.overlay.publish(transaction, || mark.iter().map(copied).collect());
     }
-}
-
-/// The mark of a transaction that was appended.
-fn mark_of<P: Protocol>(protocol: &P, token: &P::CommitToken) -> Box<[AtomicU64]> {
-    let mark = protocol.new_mark();
-    if P::LEAVES_MARKS {
-        protocol.write_mark(token, &mark);
-    }
-    mark
 }

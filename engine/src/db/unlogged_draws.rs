@@ -32,7 +32,7 @@ pub(super) fn log_unlogged<P: Protocol>(protocol: &P, databases: &Databases) -> 
     let mut progress = AppendProgress::default();
     loop {
         match protocol.log_commit(0, &mut dependencies, &payload, &mut progress)? {
-            Append::Done(_) => return Ok(()),
+            Append::Done(()) => return Ok(()),
             Append::Wait(ticket) => ticket.wait(),
         }
     }

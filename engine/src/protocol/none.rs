@@ -43,7 +43,6 @@ impl Protocol for NoLog {
     const LEAVES_MARKS: bool = false;
 
     type Dependencies = ();
-    type CommitToken = ();
 
     fn log_shape(_config: &Config) -> LogShape {
         LogShape { logs: 0, stripes: 1 }
@@ -63,13 +62,11 @@ impl Protocol for NoLog {
         _dependencies: &mut (),
         _payload: &CommitPayload<'_>,
         _progress: &'a mut AppendProgress,
-    ) -> Result<Append<Reserved<'a, ()>>> {
-        Ok(Append::Done(Reserved::without_place(())))
+    ) -> Result<Append<Reserved<'a>>> {
+        Ok(Append::Done(Reserved::without_place()))
     }
 
-    fn read_only_commit(&self, _dependencies: &()) {}
-
-    fn durability(&self, _watch: &LocalArc<DurableWatch>, _token: &()) -> Durability {
+    fn durability(&self, _watch: &LocalArc<DurableWatch>, _dependencies: &()) -> Durability {
         Durability::immediate()
     }
 

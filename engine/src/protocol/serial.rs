@@ -24,14 +24,14 @@
 //!    (pitfall 7).
 //!
 //! # Commit
-//! Reserve, fill, publish. The token is the record's LSN. A transaction that wrote nothing takes the log's
-//! reserved end at its commit instead. This is correct because everything that it saw was reserved before the
-//! writer's locks were released (invariant 1), hence before the reader got its own: the reserved end that it
-//! loads is after all of it. Nothing has to be remembered for tuples. The price is that a reader may wait for
-//! log records it never saw, at most one block more.
+//! Reserve, fill, publish. The answer waits for the record's LSN. A transaction that wrote nothing takes the
+//! log's reserved end at its commit instead. This is correct because everything that it saw was reserved
+//! before the writer's locks were released (invariant 1), hence before the reader got its own: the reserved
+//! end that it loads is after all of it. Nothing has to be remembered for tuples. The price is that a reader
+//! may wait for log records it never saw, at most one block more.
 //!
 //! # Durability
-//! The log is durable up to the token.
+//! The log is durable up to that LSN.
 //!
 //! # Recovery
 //! The log is cut after its last whole record and replayed in log order. Calls replay in that order too: it
@@ -74,8 +74,8 @@ impl Protocol for Serial {
     const LOGS_COMMANDS: bool = true;
     const LEAVES_MARKS: bool = false;
 
-    type Dependencies = ();
-    type CommitToken = Lsn;
+    /// Only for the answer: the log has an order of its own.
+    type Dependencies = Lsn;
 
     fn check(config: &Config) -> Result<()> {
         if config.log_directories.len() <= MAX_STRIPES {
@@ -94,17 +94,19 @@ impl Protocol for Serial {
         Ok(Serial { logs: Logs::start(config, Serial::log_shape(config), manifest, |_| Box::new(()))? })
     }
 
-    fn new_dependencies(&self) {}
+    fn new_dependencies(&self) -> Lsn {
+        Lsn::ZERO
+    }
 
-    fn begin(&self, _dependencies: &mut ()) {}
+    fn begin(&self, _dependencies: &mut Lsn) {}
 
     fn reserve<'a>(
         &'a self,
         worker: usize,
-        _dependencies: &mut (),
+        dependencies: &mut Lsn,
         payload: &CommitPayload<'_>,
         progress: &'a mut AppendProgress,
-    ) -> Result<Append<Reserved<'a, Lsn>>> {
+    ) -> Result<Append<Reserved<'a>>> {
         let CommitPayload { operations, commit } = *payload;
         let fragments = self.logs.append_fragments(LOG, worker, progress, operations)?;
         if let Append::Wait(ticket) = fragments {
@@ -114,23 +116,24 @@ impl Protocol for Serial {
         let write_field = |header: &mut Vec<u8>| header.push(NO_FIELD);
         match self.logs.reserve_commit(LOG, worker, progress, commit, write_field, operations)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
-            Append::Done(place) => Ok(Append::Done(Reserved::new(place.end(), place))),
+            Append::Done(place) => {
+                *dependencies = place.end();
+                Ok(Append::Done(Reserved::new(place)))
+            }
         }
     }
 
-    fn read_only_commit(&self, _dependencies: &()) -> Lsn {
-        if mutant::is_active(Mutant::ReadOnlyNoWait) {
-            return Lsn::ZERO;
-        }
-        self.logs.reserved(LOG)
+    fn read_only_commit(&self, dependencies: &mut Lsn) {
+        let is_wrong = mutant::is_active(Mutant::ReadOnlyNoWait);
+        *dependencies = if is_wrong { Lsn::ZERO } else { self.logs.reserved(LOG) };
     }
 
     fn logs(&self) -> Option<&Arc<Logs>> {
         Some(&self.logs)
     }
 
-    fn durability(&self, watch: &LocalArc<DurableWatch>, token: &Lsn) -> Durability {
-        Durability::in_log(watch, LOG, *token)
+    fn durability(&self, watch: &LocalArc<DurableWatch>, dependencies: &Lsn) -> Durability {
+        Durability::in_log(watch, LOG, *dependencies)
     }
 
     fn recovery(_logs: usize) -> Option<Box<dyn Recovery>> {

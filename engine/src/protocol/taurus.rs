@@ -18,7 +18,7 @@
 //! ```
 //!
 //! # Invariants
-//! 1. The record holds the pre-append LV. The token and the tuples get the LV raised by the record's own end
+//! 1. The record holds the pre-append LV. The answer and the tuples get the LV raised by the record's own end
 //!    (pitfall 1).
 //! 2. The LV is final before the place is reserved, and the place is reserved before a lock is released:
 //!    every entry lies before the own record in real time, so dependencies have no cycles (pitfall 2).
@@ -35,10 +35,10 @@
 //! Raise by the floor (a barrier also by the reserved ends of all logs, pitfall 29), compress, reserve, fill,
 //! publish. The log is the worker's own (its number modulo the number of logs) while that has enough to
 //! write, else the first that has little. A large transaction appends fragments first (pitfall 11). A
-//! transaction that wrote nothing appends nothing. Its token is its LV (pitfall 7).
+//! transaction that wrote nothing appends nothing. Its answer waits for its LV (pitfall 7).
 //!
 //! # Durability
-//! Every log is durable up to the token's entry. Nothing else counts, not the order inside a log (pitfall 8).
+//! Every log is durable up to the LV's entry. Nothing else counts, not the order inside a log (pitfall 8).
 //!
 //! # Anchors
 //! The logger of a log also appends its anchors (algorithm 5, FlushPLV): one after a segment's first block,
@@ -127,7 +127,7 @@ pub struct Taurus {
     shared_block_bytes: u64,
 }
 
-/// T.LV.
+/// T.LV: before the place of the record is reserved without it, afterwards with it.
 #[derive(Debug, Default)]
 pub struct Dependencies {
     vector: LsnVector,
@@ -181,7 +181,6 @@ impl Protocol for Taurus {
     const LEAVES_MARKS: bool = true;
 
     type Dependencies = Dependencies;
-    type CommitToken = LsnVector;
 
     fn check(config: &Config) -> Result<()> {
         if (1..=MAX_LOGS).contains(&config.logs) {
@@ -216,8 +215,8 @@ impl Protocol for Taurus {
         self.logs.count()
     }
 
-    fn write_mark(&self, token: &LsnVector, mark: &[AtomicU64]) {
-        let entries = token.entries();
+    fn write_mark(&self, dependencies: &Dependencies, mark: &[AtomicU64]) {
+        let entries = dependencies.vector.entries();
         for (log, word) in mark.iter().enumerate() {
             word.store(entries.get(log).copied().unwrap_or(0), Ordering::Relaxed);
         }
@@ -237,7 +236,7 @@ impl Protocol for Taurus {
         dependencies: &mut Dependencies,
         payload: &CommitPayload<'_>,
         progress: &'a mut AppendProgress,
-    ) -> Result<Append<Reserved<'a, LsnVector>>> {
+    ) -> Result<Append<Reserved<'a>>> {
         let log = progress.log(self.choose(worker, dependencies));
         // The bug is shown by records of usual size. This path supports no fragments.
         if mutant::is_active(Mutant::ReserveBeforeFreeze) && payload.operations.len() <= 4096 {
@@ -263,19 +262,17 @@ impl Protocol for Taurus {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
             Append::Done(place) => {
                 // Invariant 1.
-                let mut token = dependencies.vector.clone();
-                token.raise_entry(log, place.end());
-                Ok(Append::Done(Reserved::new(token, place)))
+                dependencies.vector.raise_entry(log, place.end());
+                Ok(Append::Done(Reserved::new(place)))
             }
         }
     }
 
     #[inline]
-    fn read_only_commit(&self, dependencies: &Dependencies) -> LsnVector {
+    fn read_only_commit(&self, dependencies: &mut Dependencies) {
         if mutant::is_active(Mutant::ReadOnlyNoWait) {
-            return LsnVector::default();
+            dependencies.vector.clear();
         }
-        dependencies.vector.clone()
     }
 
     fn logs(&self) -> Option<&Arc<Logs>> {
@@ -288,8 +285,8 @@ impl Protocol for Taurus {
     }
 
     #[inline]
-    fn durability(&self, watch: &LocalArc<DurableWatch>, token: &LsnVector) -> Durability {
-        Durability::new(watch, token)
+    fn durability(&self, watch: &LocalArc<DurableWatch>, dependencies: &Dependencies) -> Durability {
+        Durability::new(watch, &dependencies.vector)
     }
 
     fn recovery(logs: usize) -> Option<Box<dyn Recovery>> {

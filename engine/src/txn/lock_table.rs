@@ -337,13 +337,7 @@ impl<T: Trail> LockTable<T> {
 
     /// Gives up a held resource; what must be left there is left first.
     #[inline]
-    pub(crate) fn release(
-        &self,
-        trail: &T,
-        transaction: TransactionId,
-        resource: Resource,
-        leaver: &Leaver<'_>,
-    ) {
+    pub(crate) fn release(&self, trail: &T, transaction: TransactionId, resource: Resource, leaver: Leaver) {
         let mut bucket = self.bucket(resource);
         let Some(entry) = bucket.get_mut(resource) else { return };
         let Some(grant) = entry.granted.iter().position(|grant| grant.transaction == transaction) else {
@@ -373,7 +367,7 @@ impl<T: Trail> LockTable<T> {
         if is_used_again && !mutant::is_active(Mutant::LetGoOfUsedLock) {
             return false;
         }
-        self.release(trail, transaction, resource, &Leaver::NOTHING);
+        self.release(trail, transaction, resource, Leaver::NOTHING);
         true
     }
 

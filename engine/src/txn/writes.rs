@@ -241,8 +241,6 @@ pub struct Body<P: Protocol, R: Reading<P>> {
     /// The resource it waits for.
     pending: Option<Resource>,
     has_waited: bool,
-    /// What it leaves for others when it ends.
-    mark: Box<[AtomicU64]>,
     /// What was there before its writes.
     history: HistoryWriter,
     isolation: Isolation,

@@ -49,7 +49,7 @@ impl Fixture {
         let mut progress = AppendProgress::default();
         loop {
             match self.taurus.log_commit(worker, dependencies, payload, &mut progress).expect("room comes") {
-                Append::Done(token) => return token,
+                Append::Done(()) => return dependencies.vector.clone(),
                 Append::Wait(ticket) => ticket.wait(),
             }
         }
@@ -61,7 +61,7 @@ impl Fixture {
         self.taurus.begin(&mut dependencies);
         self.taurus.follow(mark, &mut dependencies);
         let token = self.commit(worker, &mut dependencies, false);
-        self.taurus.write_mark(&token, mark);
+        self.taurus.write_mark(&dependencies, mark);
         token
     }
 
@@ -70,7 +70,13 @@ impl Fixture {
         let mut dependencies = self.taurus.new_dependencies();
         self.taurus.begin(&mut dependencies);
         self.taurus.follow(mark, &mut dependencies);
-        self.taurus.read_only_commit(&dependencies)
+        self.taurus.read_only_commit(&mut dependencies);
+        dependencies.vector
+    }
+
+    /// A handle to wait for this vector.
+    fn durability(&self, vector: &LsnVector) -> Durability {
+        Durability::new(&self.taurus.watch(), vector)
     }
 
     fn reader(&self, log: usize) -> LogReader {
@@ -200,13 +206,13 @@ fn a_transaction_without_a_record_waits_for_what_it_saw() {
     let mark = fixture.taurus.new_mark();
     let token = fixture.touch(0, &mark);
     let seen = fixture.dependencies(&mark);
-    let durability = fixture.taurus.durability(&fixture.taurus.watch(), &seen);
+    let durability = fixture.durability(&seen);
     assert!(!durability.is_durable(), "what it saw is not durable (pitfall 7)");
     fixture.memory.hold_durable_writes(false);
     durability.wait().expect("durable");
-    assert!(fixture.taurus.durability(&fixture.taurus.watch(), &token).is_durable());
+    assert!(fixture.durability(&token).is_durable());
     let nothing = fixture.dependencies(&fixture.taurus.new_mark());
-    assert!(fixture.taurus.durability(&fixture.taurus.watch(), &nothing).is_durable());
+    assert!(fixture.durability(&nothing).is_durable());
 }
 
 #[test]
@@ -262,16 +268,16 @@ fn a_large_transaction_keeps_its_log_and_carries_its_flags_on_the_last_fragment(
     let mut dependencies = taurus.new_dependencies();
     taurus.begin(&mut dependencies);
     let mut progress = AppendProgress::default();
-    let token = loop {
+    loop {
         match taurus.log_commit(1, &mut dependencies, &payload, &mut progress).expect("room comes") {
-            Append::Done(token) => break token,
+            Append::Done(()) => break,
             Append::Wait(ticket) => ticket.wait(),
         }
-    };
-    taurus.durability(&taurus.watch(), &token).wait().expect("durable");
+    }
+    taurus.durability(&taurus.watch(), &dependencies).wait().expect("durable");
     let records = fixture.records(1);
     assert_eq!(records.len(), 1);
-    assert!(records[0].2 && records[0].0 == token.get(1));
+    assert!(records[0].2 && records[0].0 == dependencies.vector.get(1));
 }
 
 /// The anchors of a log. Ends the run.
@@ -299,9 +305,9 @@ fn anchors_hold_durable_positions_only_and_the_floor_follows() {
     for number in 0..3000 {
         let mut dependencies = taurus.new_dependencies();
         taurus.begin(&mut dependencies);
-        let token = fixture.commit_payload(0, &mut dependencies, &payload);
+        fixture.commit_payload(0, &mut dependencies, &payload);
         if number % 50 == 0 {
-            taurus.durability(&taurus.watch(), &token).wait().expect("durable");
+            taurus.durability(&taurus.watch(), &dependencies).wait().expect("durable");
             let floor = floor();
             assert!(
                 floor <= taurus.logs.watch().durable(0) && floor >= last,
@@ -328,7 +334,7 @@ fn anchors_hold_durable_positions_only_and_the_floor_follows() {
 fn an_idle_log_writes_nothing() {
     let fixture = fixture(2);
     let token = fixture.touch(0, &fixture.taurus.new_mark());
-    fixture.taurus.durability(&fixture.taurus.watch(), &token).wait().expect("durable");
+    fixture.durability(&token).wait().expect("durable");
     std::thread::sleep(Duration::from_millis(20));
     let writes = fixture.memory.durable_writes();
     std::thread::sleep(Duration::from_millis(50));

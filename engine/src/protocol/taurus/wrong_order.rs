@@ -4,7 +4,6 @@ use hyades_types::error::Result;
 
 use super::{Dependencies, Taurus};
 use crate::log::Append;
-use crate::lsn::LsnVector;
 use crate::protocol::{CommitPayload, Reserved};
 
 /// The place is as large as any LV needs, and the rest becomes a filler.
@@ -15,7 +14,7 @@ pub(super) fn append<'a>(
     worker: usize,
     dependencies: &mut Dependencies,
     payload: &CommitPayload<'_>,
-) -> Result<Append<Reserved<'a, LsnVector>>> {
+) -> Result<Append<Reserved<'a>>> {
     use super::compress;
     use crate::log::record::{CommitHeader, encode_commit, filler_header};
     use crate::lsn::Lsn;
@@ -42,9 +41,8 @@ pub(super) fn append<'a>(
     // The LSN is that of the record, not of the filler after it.
     let end = Lsn(place.start().0 + length as u64);
     place.publish();
-    let mut token = dependencies.vector.clone();
-    token.raise_entry(log, end);
-    Ok(Append::Done(Reserved::without_place(token)))
+    dependencies.vector.raise_entry(log, end);
+    Ok(Append::Done(Reserved::without_place()))
 }
 
 #[cfg(not(any(test, feature = "mutants")))]
@@ -54,7 +52,7 @@ pub(super) fn append<'a>(
     _worker: usize,
     _dependencies: &mut Dependencies,
     _payload: &CommitPayload<'_>,
-) -> Result<Append<Reserved<'a, LsnVector>>> {
+) -> Result<Append<Reserved<'a>>> {
     use hyades_types::error::{Error, sqlstate};
     Err(Error::input(sqlstate::INTERNAL_ERROR, "this build has no mutants"))
 }

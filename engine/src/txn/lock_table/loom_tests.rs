@@ -9,7 +9,7 @@
 //! Checked of every record: its LV covers the ends of those that it must follow (pitfalls 3, 19, 22, 23), and
 //! nothing that had not been reserved before it (pitfall 2).
 
-use super::model::{LOGS, ModelLogs, leave};
+use super::model::{LOGS, ModelLogs, leaver};
 use super::{Acquired, LockTable, Resource, Trace, TransactionId};
 use crate::lsn::LsnVector;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering};
@@ -87,9 +87,7 @@ impl Model {
     }
 
     fn release(&self, log: usize, resource: Resource, token: &LsnVector, trace: Trace) {
-        leave(token, trace, |leaver| {
-            self.locks.release(&self.logs, TransactionId(log as u64), resource, leaver);
-        });
+        self.locks.release(&self.logs, TransactionId(log as u64), resource, leaver(token, trace));
     }
 
     /// Locks one resource and waits for it; false if that would be a deadlock.

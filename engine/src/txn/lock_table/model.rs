@@ -77,8 +77,7 @@ impl Trail for ModelLogs {
 }
 
 /// What a transaction with this token leaves.
-pub(super) fn leave(token: &LsnVector, trace: Trace, then: impl FnOnce(&Leaver<'_>)) {
-    let entries = std::array::from_fn::<_, LOGS, _>(|log| token.get(log).0);
-    let handle = entries.iter().rev().fold(0, |handle, entry| handle << ENTRY_BITS | entry);
-    then(&Leaver { trace, handle: Handle(handle), mark: &entries.map(Word::new) });
+pub(super) fn leaver(token: &LsnVector, trace: Trace) -> Leaver {
+    let entries = (0..LOGS).rev().map(|log| token.get(log).0);
+    Leaver { trace, handle: Handle(entries.fold(0, |handle, entry| handle << ENTRY_BITS | entry)) }
 }

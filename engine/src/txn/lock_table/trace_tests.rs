@@ -2,7 +2,7 @@
 //!
 //! Transaction number `n` appends to log `n`.
 
-use super::model::{LOGS, ModelLogs, leave};
+use super::model::{LOGS, ModelLogs, leaver};
 use super::{Acquired, LockTable, Resource, Trace, TransactionId};
 use crate::lsn::LsnVector;
 use crate::ticket::Ticket;
@@ -51,9 +51,8 @@ impl Fixture {
     fn commit(&mut self, number: usize, resources: &[Resource], trace: Trace) -> LsnVector {
         let token = self.logs.commit(number, &mut self.vectors[number]);
         for resource in resources {
-            leave(&token, trace, |leaver| {
-                self.locks.release(&self.logs, TransactionId(number as u64), *resource, leaver);
-            });
+            let leaver = leaver(&token, trace);
+            self.locks.release(&self.logs, TransactionId(number as u64), *resource, leaver);
         }
         self.locks.forget_waits(TransactionId(number as u64));
         self.vectors[number] = LsnVector::zero(LOGS);

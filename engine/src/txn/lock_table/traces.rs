@@ -67,17 +67,14 @@ pub(crate) enum Trace {
 
 /// A transaction that gives up a resource.
 #[derive(Clone, Copy)]
-pub(crate) struct Leaver<'m> {
+pub(crate) struct Leaver {
     pub(crate) trace: Trace,
     /// Where its mark is found.
     pub(crate) handle: Handle,
-    /// The mark.
-    pub(crate) mark: &'m [AtomicU64],
 }
 
-impl Leaver<'_> {
-    pub(crate) const NOTHING: Leaver<'static> =
-        Leaver { trace: Trace::None, handle: Handle::NONE, mark: &[] };
+impl Leaver {
+    pub(crate) const NOTHING: Leaver = Leaver { trace: Trace::None, handle: Handle::NONE };
 }
 
 /// Accesses that leave traces of their own: what conflicts with one conflicts with all of its kind.
@@ -153,7 +150,7 @@ impl Traces {
         &mut self,
         mode: LockMode,
         resource: Resource,
-        leaver: &Leaver<'_>,
+        leaver: Leaver,
         trail: &T,
     ) -> bool {
         if T::IS_EMPTY || leaver.trace == Trace::None {
@@ -180,7 +177,7 @@ impl Traces {
         true
     }
 
-    fn add<T: Trail>(&mut self, kind: Kind, leaver: &Leaver<'_>, trail: &T) {
+    fn add<T: Trail>(&mut self, kind: Kind, leaver: Leaver, trail: &T) {
         if self.joined.is_none() {
             let is_free = self
                 .first
@@ -196,7 +193,7 @@ impl Traces {
             let kind = self.first_kind;
             trail.mark(first, |mark| self.join(kind, mark, trail));
         }
-        self.join(kind, leaver.mark, trail);
+        trail.mark(leaver.handle, |mark| self.join(kind, mark, trail));
     }
 
     fn join<T: Trail>(&mut self, kind: Kind, mark: &[AtomicU64], trail: &T) {

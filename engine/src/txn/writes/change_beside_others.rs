@@ -59,9 +59,9 @@ pub(super) struct LastingMark {
 
 impl LastingMark {
     /// To be called while commits are closed.
-    pub(super) fn leave<P: Protocol>(&self, protocol: &P, token: &P::CommitToken) {
+    pub(super) fn leave<P: Protocol>(&self, protocol: &P, dependencies: &P::Dependencies) {
         let own = protocol.new_mark();
-        protocol.write_mark(token, &own);
+        protocol.write_mark(dependencies, &own);
         let mut mark = self.mark.write();
         if mark.is_empty() {
             *mark = own;

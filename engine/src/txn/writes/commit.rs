@@ -23,15 +23,15 @@ use crate::txn::lock_table::{Leaver, Trace};
 use crate::txn::{CommitStep, Ending, Flow, Interrupt};
 
 impl<P: Protocol, R: Reading<P>> Body<P, R> {
-    /// Appends the log record; `None` if the transaction has written nothing. With a token the transaction is
-    /// in a phase, and must go on to [`Body::precommit`] at once.
+    /// Appends the log record. Returns false if the transaction has written nothing. If it has, it is in a
+    /// phase, and must go on to [`Body::precommit`] at once.
     #[inline]
-    pub(super) fn append(&mut self, step: CommitStep<'_>) -> Flow<Option<P::CommitToken>> {
-        let Some(commit) = self.complete_payload(step.ending, step.progress) else { return Ok(None) };
+    pub(super) fn append(&mut self, step: CommitStep<'_>) -> Flow<bool> {
+        let Some(commit) = self.complete_payload(step.ending, step.progress) else { return Ok(false) };
         let Self { shared, dependencies, payload, .. } = self;
         let payload = CommitPayload { operations: payload.as_bytes(), commit };
         let stopped = match shared.protocol.log_commit(step.worker, dependencies, &payload, step.progress) {
-            Ok(Append::Done(token)) => return Ok(Some(token)),
+            Ok(Append::Done(())) => return Ok(true),
             Ok(Append::Wait(ticket)) => Interrupt::Wait(ticket),
             Err(error) => error.into(),
         };
@@ -73,8 +73,8 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         Some(self.begin_commit(ending.is_barrier))
     }
 
-    /// Leaves the traces of `token`, calls `publish` once the rows are committed, and releases everything.
-    pub(super) fn precommit(&mut self, token: &P::CommitToken, publish: impl FnOnce(&mut Self)) {
+    /// Leaves traces and marks, calls `publish` once the rows are committed, and releases everything.
+    pub(super) fn precommit(&mut self, publish: impl FnOnce(&mut Self)) {
         self.withdraw_wait();
         let trace = match (self.undo.is_empty(), &self.command) {
             (true, _) => Trace::None,
@@ -84,7 +84,6 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         let mut handle = Handle::NONE;
         if P::LEAVES_MARKS && trace != Trace::None {
             handle = self.history.handle();
-            self.shared.protocol.write_mark(token, &self.mark);
         }
         if mutant::is_active(Mutant::ReleaseBeforeRaise) {
             self.end(handle, trace);
@@ -95,11 +94,11 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
             // Long enough for a checkpoint to forget it.
             crate::sync::sleep(std::time::Duration::from_micros(200));
         }
-        let protocol = &self.shared.protocol;
-        self.history.commit(|mark| protocol.write_mark(token, mark));
+        let Self { shared, dependencies, history, .. } = self;
+        history.commit(|mark| shared.protocol.write_mark(dependencies, mark));
         self.undo.clear();
         publish(self);
-        self.leave_unlocked_change(token);
+        self.leave_unlocked_change();
         self.history.leave_commit();
         self.end(handle, trace);
     }
@@ -109,10 +108,10 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         // Also when it has panicked before its log record had a place.
         self.open_commits();
         let shared = &*self.shared;
-        let leaver = Leaver { trace, handle, mark: &self.mark };
+        let leaver = Leaver { trace, handle };
         for resource in self.held.drain(..) {
             guest::pass(UNITS_PER_LOCK);
-            shared.locks.release(shared, self.id, resource, &leaver);
+            shared.locks.release(shared, self.id, resource, leaver);
         }
         if std::mem::take(&mut self.has_waited) {
             shared.locks.forget_waits(self.id);

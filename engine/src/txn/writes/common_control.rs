@@ -55,7 +55,6 @@ impl<P: Protocol, R: Reading<P>> Control<P> for Shared<P, R> {
             finger: Finger::default(),
             pending: None,
             has_waited: false,
-            mark: self.protocol.new_mark(),
             history: HistoryWriter::new(&self.histories),
             isolation: Isolation::default(),
             snapshot: None,
@@ -124,8 +123,7 @@ impl<P: Protocol, R: Reading<P>> Drop for Body<P, R> {
         // Before its history goes, which another worker may get.
         self.snapshot = None;
         if !self.held.is_empty() || self.pending.is_some() || !self.undo.is_empty() {
-            let token = self.shared.protocol.read_only_commit(&self.dependencies);
-            self.rollback(&token);
+            self.rollback();
         }
     }
 }

@@ -184,7 +184,7 @@ fn beside_step(is_unique: bool, what: usize, (at, stays): (usize, usize), commit
     if commits {
         writer.commit()
     } else {
-        writer.rollback(&())
+        writer.rollback()
     }
     purge(&shared);
     // It may have been completed beside the writer.
@@ -269,17 +269,17 @@ fn other_changes_of_the_table_wait_for_the_builder() {
         other.begin();
         assert!(waits(other.change_catalog(change.clone())));
         assert!(!done(builder.step()), "{change:?}");
-        other.rollback(&());
+        other.rollback();
     }
     other.begin();
     assert!(waits(other.lock_table(&table, TableLock::AccessExclusive, Waiting::InQueue)));
-    other.rollback(&());
+    other.rollback();
     let mut second = Builder::new(&shared, &table, index(903, false));
     assert!(waits(second.step()));
     builder.finish();
     let stale = second.step();
     assert!(matches!(stale, Err(Interrupt::Failed(Error::Abort(Abort::StalePlan)))));
-    second.worker.rollback(&());
+    second.worker.rollback();
     check(&shared, &table);
 }
 
@@ -307,7 +307,7 @@ fn three_builders_come_one_after_the_other() {
                             *place = None;
                         }
                         Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
-                            builder.worker.rollback(&());
+                            builder.worker.rollback();
                             *place = Some(new(number));
                             continue;
                         }
@@ -362,7 +362,7 @@ fn who_waits_for_the_whole_table_does_not_write_by_his_old_plan() {
         if gives_up {
             old.rollback_to(savepoint);
         }
-        other.rollback(&());
+        other.rollback();
         builder.finish();
         if !gives_up {
             done(lock(&mut old));
@@ -412,7 +412,7 @@ fn a_value_in_constant_demand_is_queued_for() {
     for turn in 0.. {
         assert!(turn < 100, "it never gets it");
         assert!(waits(second.lock(value, LockMode::Write)));
-        first.rollback(&());
+        first.rollback();
         first.begin();
         let outcome = builder.until_it_waits();
         done(second.lock(value, LockMode::Write).map(drop));
@@ -424,7 +424,7 @@ fn a_value_in_constant_demand_is_queued_for() {
         std::mem::swap(&mut first, &mut second);
     }
     for mut worker in [first, second, reader] {
-        worker.rollback(&());
+        worker.rollback();
     }
     builder.finish();
     check(&shared, &table);
@@ -480,7 +480,7 @@ fn who_closes_a_circle_with_the_builder_learns_it() {
     let change = CatalogChange::Truncate { id: table.id() };
     let circle = old.change_catalog(change.clone());
     assert!(matches!(circle, Err(Interrupt::Failed(Error::Abort(Abort::Deadlock)))));
-    old.rollback(&());
+    old.rollback();
     builder.finish();
     // The other way round: that transaction waits already.
     old.begin();
@@ -490,8 +490,8 @@ fn who_closes_a_circle_with_the_builder_learns_it() {
     assert!(waits(old.change_catalog(change)));
     let circle = builder.step();
     assert!(matches!(circle, Err(Interrupt::Failed(Error::Abort(Abort::Deadlock)))));
-    builder.worker.rollback(&());
-    old.rollback(&());
+    builder.worker.rollback();
+    old.rollback();
     check(&shared, &table);
     assert_eq!(table.definition().indexes.len(), 1);
 }
@@ -510,7 +510,7 @@ fn a_build_that_ends_otherwise_leaves_nothing() {
         }
         writer.begin();
         assert!(done(update(&mut writer, &table, 1, Some(i64::from(steps)))));
-        builder.worker.rollback(&());
+        builder.worker.rollback();
         assert!(done(update(&mut writer, &table, 2, Some(i64::from(steps) + 50))));
         writer.commit();
         assert!(table.shared_state().indexes().is_empty());
@@ -544,7 +544,7 @@ fn values_that_are_there_twice_are_found() {
         }
     };
     assert!(is_duplicate(failed));
-    builder.worker.rollback(&());
+    builder.worker.rollback();
     writer.begin();
     assert!(done(delete(&mut writer, &table, 102)));
     writer.commit();
@@ -586,10 +586,10 @@ fn duplicates_of_those_who_have_not_ended_are_waited_for() {
                     }
                 };
                 assert!(is_duplicate(failed), "at {at}");
-                builder.worker.rollback(&());
+                builder.worker.rollback();
                 refused += 1;
             } else {
-                writer.rollback(&());
+                writer.rollback();
                 builder.finish();
             }
             check(&shared, &table);
@@ -633,7 +633,7 @@ fn commits_are_open_after_the_transaction_that_closed_them() {
     worker.begin();
     shared.unlocked.is_closed.store(true, Ordering::SeqCst);
     worker.has_closed_commits = true;
-    worker.rollback(&());
+    worker.rollback();
     assert!(!shared.unlocked.is_closed());
 }
 
@@ -651,7 +651,7 @@ fn a_duplicate_at_the_very_end_waits_for_the_builder() {
         if commits {
             builder.worker.commit();
         } else {
-            builder.worker.rollback(&());
+            builder.worker.rollback();
         }
         let inserted = done(insert(&mut writer, &table, 100, Some(30)));
         assert_eq!(inserted == Insertion::Done, !commits);
@@ -742,7 +742,7 @@ fn write_randomly(
                 break;
             }
         }
-        if is_refused || next(4) == 0 { worker.rollback(&()) } else { worker.commit() }
+        if is_refused || next(4) == 0 { worker.rollback() } else { worker.commit() }
     }
 }
 
@@ -762,7 +762,7 @@ fn build_and_look(shared: &World, table: &Arc<Table>, index: IndexDefinition) ->
     };
     let mut worker = builder.worker;
     if !is_built {
-        worker.rollback(&());
+        worker.rollback();
         assert!(table.shared_state().indexes().is_empty());
         return false;
     }
@@ -782,7 +782,7 @@ fn build_and_look(shared: &World, table: &Arc<Table>, index: IndexDefinition) ->
             worker.commit();
             return true;
         }
-        worker.rollback(&());
+        worker.rollback();
     }
 }
 

@@ -296,7 +296,7 @@ fn the_first_updater_wins_however_the_second_finds_the_row() {
     }
     assert_eq!(state(second.admit_write(&table, &key(1), None)), refused);
     assert_eq!(state(delete(&mut second, &table, 1)), refused);
-    second.rollback(&());
+    second.rollback();
     second.begin();
     second.isolate(Isolation::RepeatableRead);
     assert!(done(delete(&mut second, &table, 1)));
@@ -351,7 +351,7 @@ fn of_two_writers_of_one_value_the_second_waits() {
             if commits {
                 first.commit()
             } else {
-                first.rollback(&())
+                first.rollback()
             }
             let is_seen = isolation != Isolation::RepeatableRead;
             let duplicate = Insertion::Duplicate(Duplicate { index: UNIQUE, is_seen });
@@ -389,7 +389,7 @@ fn a_value_being_taken_away_is_waited_for() {
             if commits {
                 first.commit()
             } else {
-                first.rollback(&())
+                first.rollback()
             }
             let expected = if commits { Insertion::Done } else { DUPLICATE };
             assert_eq!(done(insert(&mut second, &table, 2, Some(5))), expected);
@@ -434,16 +434,16 @@ fn nothing_appears_among_values_that_a_serializable_transaction_has_read() {
         assert_eq!(done(find(&mut reader, &table, number, (15, 40))), [2, 3]);
         writer.begin();
         assert!(waits(insert(&mut writer, &table, 5, Some(25))), "a new row");
-        writer.rollback(&());
+        writer.rollback();
         writer.begin();
         assert!(waits(update(&mut writer, &table, 4, Some(35))), "a row from elsewhere");
-        writer.rollback(&());
+        writer.rollback();
         writer.begin();
         assert!(waits(update(&mut writer, &table, 2, Some(95))), "a row that leaves");
-        writer.rollback(&());
+        writer.rollback();
         writer.begin();
         assert_eq!(done(insert(&mut writer, &table, 6, Some(91))), Insertion::Done);
-        writer.rollback(&());
+        writer.rollback();
         assert_eq!(done(find(&mut reader, &table, number, (15, 40))), [2, 3]);
         reader.commit();
     }
@@ -464,7 +464,7 @@ fn a_search_for_a_unique_value_locks_just_that() {
     writer.begin();
     assert_eq!(done(insert(&mut writer, &table, 2, Some(6))), Insertion::Done);
     assert!(waits(insert(&mut writer, &table, 3, Some(5))));
-    writer.rollback(&());
+    writer.rollback();
     reader.commit();
     check(&shared, &table);
 }
@@ -485,7 +485,7 @@ fn a_schema_change_that_is_rolled_back_leaves_the_indexes_as_they_were() {
     done(worker.change_catalog(CatalogChange::Truncate { id: table.id() }));
     done(insert(&mut worker, &table, 7, Some(70)));
     assert_eq!(done(find(&mut worker, &table, PLAIN, (0, 99))), [7]);
-    worker.rollback(&());
+    worker.rollback();
     worker.begin();
     assert_eq!(done(find(&mut worker, &table, UNIQUE, (0, 99))), [1]);
     assert_eq!(done(insert(&mut worker, &table, 2, Some(10))), DUPLICATE);
@@ -504,7 +504,7 @@ fn an_insert_that_is_begun_again_has_its_row_number() {
     assert_eq!(done(worker.new_row_number(&table)), number);
     done(insert(&mut worker, &table, number as i64, Some(1)));
     assert_ne!(done(worker.new_row_number(&table)), number);
-    worker.rollback(&());
+    worker.rollback();
 }
 
 /// Does one thing as a transaction, again and again until it is done; false if it was refused.
@@ -568,7 +568,7 @@ fn many_threads_share_few_values() {
                             _ => delete(worker, table, number).map(|_| true),
                         });
                     }
-                    if is_over || next(4) == 0 { worker.rollback(&()) } else { worker.commit() }
+                    if is_over || next(4) == 0 { worker.rollback() } else { worker.commit() }
                 }
             });
         }

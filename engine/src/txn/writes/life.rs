@@ -85,23 +85,27 @@ impl<P: Protocol, R: Reading<P>> Transaction<P> for Body<P, R> {
         &self.dependencies
     }
 
-    fn commit(
-        &mut self,
-        step: CommitStep<'_>,
-        publisher: &mut impl Publisher<P, Self>,
-    ) -> Flow<P::CommitToken> {
-        let appended = self.append(step)?;
-        let has_written = appended.is_some();
-        let token = appended.unwrap_or_else(|| self.shared.protocol.read_only_commit(&self.dependencies));
-        publisher.note_place(&token, has_written);
-        self.precommit(&token, |transaction| publisher.publish(transaction, &token));
-        Ok(token)
+    fn seen(&mut self) -> &P::Dependencies {
+        self.shared.protocol.read_only_commit(&mut self.dependencies);
+        &self.dependencies
     }
 
-    fn rollback(&mut self, token: &P::CommitToken) {
+    fn commit(&mut self, step: CommitStep<'_>, publisher: &mut impl Publisher<P, Self>) -> Flow<()> {
+        let has_written = self.append(step)?;
+        if !has_written {
+            self.shared.protocol.read_only_commit(&mut self.dependencies);
+        }
+        publisher.note_place(&self.dependencies, has_written);
+        self.precommit(|transaction| publisher.publish(transaction));
+        Ok(())
+    }
+
+    fn rollback(&mut self) {
         self.withdraw_wait();
         self.undo_to(0);
-        self.history.roll_back(|mark| self.shared.protocol.write_mark(token, mark));
+        let Self { shared, dependencies, history, .. } = self;
+        shared.protocol.read_only_commit(dependencies);
+        history.roll_back(|mark| shared.protocol.write_mark(dependencies, mark));
         self.history.leave_commit();
         self.end(Handle::NONE, Trace::None);
     }

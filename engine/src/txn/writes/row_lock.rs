@@ -118,7 +118,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     pub(super) fn let_go(&mut self, resource: Resource) {
         let Some(place) = self.held.iter().rposition(|held| *held == resource) else { return };
         self.held.swap_remove(place);
-        self.shared.locks.release(&*self.shared, self.id, resource, &Leaver::NOTHING);
+        self.shared.locks.release(&*self.shared, self.id, resource, Leaver::NOTHING);
     }
 }
 

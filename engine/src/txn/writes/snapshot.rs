@@ -287,7 +287,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
             if of_tables.contains(&resource.0) {
                 self.held.push(resource);
             } else {
-                self.shared.locks.release(&*self.shared, self.id, resource, &Leaver::NOTHING);
+                self.shared.locks.release(&*self.shared, self.id, resource, Leaver::NOTHING);
             }
         }
         self.divided_gap = None;

@@ -36,7 +36,7 @@ fn shared() -> World {
 fn next_number(transaction: &mut Worker) -> TransactionId {
     transaction.begin();
     let number = transaction.id;
-    transaction.rollback(&());
+    transaction.rollback();
     number
 }
 
@@ -68,9 +68,9 @@ fn who_is_rolled_back_in_the_middle_of_a_commit_commits_no_more() {
     transaction.begin();
     insert(&mut transaction, &table, 0..1);
     assert!(transaction.complete_payload(Ending::default(), &mut AppendProgress::default()).is_some());
-    transaction.rollback(&());
+    transaction.rollback();
     transaction.begin();
-    transaction.rollback(&());
+    transaction.rollback();
 }
 
 /// A table `(key bigint primary key)`.
@@ -193,7 +193,7 @@ fn a_table_in_use_is_not_locked_as_a_whole() {
     third.begin();
     assert!(!done(reads(&mut third, &table, 5002)));
     assert!(waits(reads(&mut third, &table, 500)), "a row was not locked");
-    third.rollback(&());
+    third.rollback();
     other.commit();
     // Now `other` has ended, and the next attempts succeed.
     let before = entries(&shared);
@@ -201,8 +201,8 @@ fn a_table_in_use_is_not_locked_as_a_whole() {
     assert!(entries(&shared) < before + 100);
     other.begin();
     assert!(waits(reads(&mut other, &table, 5000)));
-    other.rollback(&());
-    bulk.rollback(&());
+    other.rollback();
+    bulk.rollback();
     assert_eq!((entries(&shared), table.row_count()), (0, 0));
 }
 
@@ -232,10 +232,10 @@ fn a_scan_gets_the_table_on_its_way() {
             other.begin();
             let is_kept_out = waits(reads(&mut other, &table, 5));
             assert_eq!(is_kept_out, intent == Intent::newest(Strength::Write), "{intent:?}");
-            other.rollback(&());
+            other.rollback();
             other.begin();
             assert!(waits(other.enter(&table, table.version(), Intent::newest(Strength::Write))));
-            other.rollback(&());
+            other.rollback();
             scanning.commit();
         }
     }
@@ -297,7 +297,7 @@ fn a_row_that_is_skipped_but_was_changed_stays_locked() {
     assert!(done(reads(&mut other, &table, 0)));
     assert!(done(reads(&mut other, &table, 2)));
     assert!(waits(reads(&mut other, &table, 1)), "a deleted row is not locked");
-    worker.rollback(&());
+    worker.rollback();
     assert!(done(reads(&mut other, &table, 1)));
     other.commit();
 }
@@ -332,12 +332,12 @@ fn nowait_waits_for_the_janitor_alone() {
         done(other.enter(&table, table.version(), intent));
         let found = other.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard);
         assert_eq!(found.ok().map(is_there), others_get);
-        janitor.rollback(&());
+        janitor.rollback();
         assert!(is_there(done(worker.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard))));
         let found = other.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard);
         assert_eq!(found.ok().map(is_there), others_get);
-        worker.rollback(&());
-        other.rollback(&());
+        worker.rollback();
+        other.rollback();
 
         // The whole table. While the worker waits it has no part of it.
         let mut janitor = brief(&shared);
@@ -350,11 +350,11 @@ fn nowait_waits_for_the_janitor_alone() {
             third.begin();
             let is_own = Resource::table_stripe(table.id(), third.worker) == stripe;
             assert_eq!(waits(third.enter(&table, table.version(), Intent::newest(Strength::Write))), is_own);
-            third.rollback(&());
+            third.rollback();
         }
-        janitor.rollback(&());
+        janitor.rollback();
         assert!(done(worker.lock_table_for(&table, LockMode::Write, intent)));
-        worker.rollback(&());
+        worker.rollback();
         drop(janitor);
     }
     assert_eq!(entries(&shared), 0);
@@ -412,7 +412,7 @@ fn what_a_table_leaves_behind_is_freed_by_the_janitor_a_little_at_a_time() {
         transaction.begin();
         change(&mut transaction, CatalogChange::Truncate { id: table.id() });
         insert(&mut transaction, &table, 0..50_000);
-        transaction.rollback(&());
+        transaction.rollback();
         assert_eq!((table.row_count(), discarded()), (50_000, 1));
         assert!(freed(&mut purger, &shared, 0) > 5);
 
@@ -468,7 +468,7 @@ fn a_snapshot_that_was_given_up_misses_no_rows_silently() {
     done(reader.enter(&table, table.version(), wanted));
     let row = reader.read_point(&table, &key(5), wanted, None, &mut Vec::new(), &guard);
     is_too_old(row.map(is_there).expect_err("the row is gone"));
-    reader.rollback(&());
+    reader.rollback();
 }
 
 /// At a snapshot it learns without the lock that its key is taken, and then ends.

@@ -62,7 +62,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     }
 
     /// Called when its log record has its place.
-    pub(super) fn leave_unlocked_change(&mut self, token: &P::CommitToken) {
+    pub(super) fn leave_unlocked_change(&mut self) {
         if !self.has_closed_commits {
             return;
         }
@@ -71,10 +71,10 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
             unlocked.meaning.fetch_add(1, Ordering::SeqCst);
         }
         if P::LEAVES_MARKS && self.changes_meaning {
-            unlocked.of_names.leave(&**protocol, token);
+            unlocked.of_names.leave(&**protocol, &self.dependencies);
         }
         if P::LEAVES_MARKS && self.is_unlocked_change {
-            unlocked.of_tables.leave(&**protocol, token);
+            unlocked.of_tables.leave(&**protocol, &self.dependencies);
         }
         self.open_commits();
     }

@@ -84,9 +84,9 @@ impl Worker {
         overlay.end();
     }
 
-    pub(in crate::txn::writes) fn rollback(&mut self, (): &()) {
+    pub(in crate::txn::writes) fn rollback(&mut self) {
         self.overlay.undo(&mut self.transaction);
-        self.transaction.rollback(&());
+        self.transaction.rollback();
         self.overlay.end();
     }
 }
@@ -97,7 +97,7 @@ struct Names<'a>(&'a mut Overlay);
 impl Publisher<NoLog, Body<NoLog, Locking>> for Names<'_> {
     fn note_place(&mut self, (): &(), _has_written: bool) {}
 
-    fn publish(&mut self, transaction: &mut Body<NoLog, Locking>, (): &()) {
+    fn publish(&mut self, transaction: &mut Body<NoLog, Locking>) {
         self.0.publish(transaction, Box::default);
     }
 }
