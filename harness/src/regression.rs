@@ -35,7 +35,7 @@ const REASONS: &str = "harness/regression/reasons.txt";
 const REPORT: &str = "docs/regression.md";
 
 /// The share of statements of a tier that must agree, in percent.
-const TIERS: [(&str, u64); 2] = [("1", 70), ("2", 40)];
+const TIERS: [(&str, u64); 2] = [("1", 85), ("2", 66)];
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
