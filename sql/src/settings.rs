@@ -120,6 +120,9 @@ pub(crate) struct Settings {
     file_bytes: Option<u64>,
     /// The least severe message that is sent to the client.
     least_message: Severity,
+    /// What SET ROLE and SET SESSION AUTHORIZATION chose.
+    role: Option<RoleId>,
+    session_role: Option<RoleId>,
     /// Whether something that affects compilation was set since the last call of
     /// `take_compiles_differently`.
     compiles_differently: bool,
@@ -171,6 +174,8 @@ impl Settings {
             work_bytes: 0,
             file_bytes: None,
             least_message: Severity::Notice,
+            role: None,
+            session_role: None,
             compiles_differently: false,
             user: user.to_owned(),
         };
@@ -419,13 +424,12 @@ impl Settings {
 
     /// The role that SET ROLE chose.
     pub(crate) fn role(&self) -> Option<RoleId> {
-        let role = self.values.get("role").or_else(|| self.initial.get("role"))?;
-        number_of_chosen(role)
+        self.role
     }
 
     /// The role that SET SESSION AUTHORIZATION chose.
     pub(crate) fn session_role(&self) -> Option<RoleId> {
-        number_of_chosen(self.values.get("session_authorization")?)
+        self.session_role
     }
 
     /// Sets what `$user` means.
@@ -551,6 +555,13 @@ impl Settings {
             "temp_file_limit" => self.file_bytes = u64::try_from(self.bytes_of(lower)).ok(),
             "client_min_messages" => {
                 self.least_message = self.get(lower).map_or(Severity::Notice, |level| severity(&level));
+            }
+            "role" => {
+                let role = self.values.get(lower).or_else(|| self.initial.get(lower));
+                self.role = role.and_then(|role| number_of_chosen(role));
+            }
+            "session_authorization" => {
+                self.session_role = self.values.get(lower).and_then(|role| number_of_chosen(role));
             }
             "synchronous_commit" => self.synchronous_commit = self.get(lower).as_deref() != Some("off"),
             "hyades.logging" => {
