@@ -39,14 +39,15 @@ const fn logged(logged: &'static str, ceiling: u64) -> Gate {
 
 const UNLOGGED: &str = "none";
 
-/// The ceilings are what was measured on 2026-11-28, rounded up.
+/// The ceilings are what was measured on 2026-11-28, rounded up; those of logged calls are of 2026-11-29, and
+/// have some room, because what a transaction follows depends on how far the loggers are.
 const GATES: [Gate; 10] = [
     gate("point_select", 5_150),
     gate("ycsb", 9_700),
-    logged("serial:command:1", 20_000),
-    logged("serial:data:1", 20_000),
-    logged("taurus:command:8", 20_000),
-    logged("taurus:data:8", 20_000),
+    logged("serial:command:1", 11_900),
+    logged("serial:data:1", 11_300),
+    logged("taurus:command:8", 14_300),
+    logged("taurus:data:8", 12_500),
     gate("payment", 34_100),
     gate("new_order", 145_100),
     gate("read_only", 61_000),
