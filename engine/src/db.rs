@@ -564,6 +564,14 @@ impl<P: Protocol, T: Transaction<P>> DatabaseWorker<P, T> {
         }
     }
 
+    /// The caller goes on without waiting for the last commit.
+    #[inline]
+    fn tell_logger(&mut self) {
+        if let (Some(log), Some(logs)) = (self.append.take_untold(), self.protocol.logs()) {
+            logs.ring(log);
+        }
+    }
+
     fn log_as_data(&mut self) {
         self.call = None;
         self.transaction.log_as_data();
@@ -585,6 +593,7 @@ impl<P: Protocol, T: Transaction<P>> DatabaseWorker<P, T> {
 impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
     fn begin(&mut self) {
         assert!(!self.is_open, "a worker runs one transaction at a time");
+        self.tell_logger();
         self.transaction.begin();
         self.is_open = true;
         self.call = None;
@@ -771,8 +780,6 @@ impl<P: Protocol, T: Transaction<P>> Drop for DatabaseWorker<P, T> {
         if self.is_open {
             self.rollback();
         }
-        if let (Some(log), Some(logs)) = (self.append.take_untold(), self.protocol.logs()) {
-            logs.ring(log);
-        }
+        self.tell_logger();
     }
 }

@@ -353,14 +353,26 @@ impl Reservation<'_> {
     #[inline]
     pub fn publish(self) -> Lsn {
         let buffer = self.buffer;
-        let end = self.publish_quietly();
+        let end = self.fill_up();
         buffer.bell.ring();
         end
     }
 
-    /// As [`Reservation::publish`], but wakes no logger: the caller sees to it that the record is written.
+    /// As [`Reservation::publish`], but wakes no logger, unless another record comes after this one, whose
+    /// bell may have rung in vain: the caller sees to it that this one is written.
     #[inline]
-    pub fn publish_quietly(mut self) -> Lsn {
+    pub fn publish_quietly(self) -> Lsn {
+        let buffer = self.buffer;
+        let end = self.fill_up();
+        fence(Ordering::SeqCst);
+        if buffer.reserved.load(Ordering::Relaxed) != end.0 {
+            buffer.bell.ring();
+        }
+        end
+    }
+
+    #[inline]
+    fn fill_up(mut self) -> Lsn {
         while self.written < self.length {
             const ZEROES: [u8; 8] = [0; 8];
             let missing = self.length - self.written;

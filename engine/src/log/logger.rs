@@ -162,16 +162,18 @@ pub(crate) fn run(logs: &Logs, log: usize) {
         }
         Ok(())
     });
-    *logs.writers[log].lock() = None;
 }
 
-/// Returns how long the thread may sleep (`None`: until it is woken), or `None` at the end.
+/// Returns how long the thread may sleep (`None`: until it is woken), or `None` at the end. Then, as after an
+/// error or a panic, no other thread gets the role.
 fn write_until_idle(logs: &Logs, log: usize) -> Result<Option<Option<Duration>>> {
     let mut role = logs.writers[log].lock();
-    match role.as_mut() {
-        Some(logger) => logger.work(logs),
-        None => Ok(None),
+    let Some(mut logger) = role.take() else { return Ok(None) };
+    let rest = logger.work(logs)?;
+    if rest.is_some() {
+        *role = Some(logger);
     }
+    Ok(rest)
 }
 
 /// Sleeps for so long, or until the bell rings, unless there is work.
@@ -179,10 +181,12 @@ fn sleep(logs: &Logs, log: usize, limit: Option<Duration>) {
     let buffer = logs.buffer(log);
     let has_work = || {
         let is_wanted = || match logs.writers[log].try_lock() {
-            // A session may have left a block under way before this thread could hear its bell.
-            Some(role) => {
-                role.as_ref().is_some_and(|logger| !logger.under_way.is_empty() || logger.duty.is_due(logs))
-            }
+            // A session may have left a block under way, or work for later, before this thread could hear its
+            // bell.
+            Some(role) => role.as_ref().is_none_or(|logger| {
+                let has_later_work = limit.is_none() && !logger.sleeps_soundly;
+                !logger.under_way.is_empty() || has_later_work || logger.duty.is_due(logs)
+            }),
             // What the session leaves is not known yet.
             None => true,
         };
@@ -201,8 +205,12 @@ fn sleep(logs: &Logs, log: usize, limit: Option<Duration>) {
 /// the log's own thread.
 pub(crate) fn write_here(logs: &Logs, log: usize) -> bool {
     let Some(mut role) = logs.writers[log].try_lock() else { return false };
-    let Some(logger) = role.as_mut() else { return false };
-    guarded(logs, log, || logger.write_ready(logs)).unwrap_or(false)
+    let Some(mut logger) = role.take() else { return false };
+    let outcome = guarded(logs, log, || logger.write_ready(logs));
+    if outcome.is_some() {
+        *role = Some(logger);
+    }
+    outcome.unwrap_or(false)
 }
 
 impl Logger {

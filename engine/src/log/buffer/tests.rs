@@ -31,6 +31,31 @@ fn what_is_published_can_be_taken_in_order() {
     assert_eq!(taken(&mut reader), b"111111111111\x00\x00\x00\x0022222222");
 }
 
+/// The bell of the second record rings while the first is being filled, in vain.
+#[test]
+fn a_quiet_record_wakes_the_reader_for_those_after_it() {
+    let (buffer, reader) = small_buffer();
+    let quiet = buffer.reserve(0, 16).expect("room");
+    let second = buffer.reserve(1, 16).expect("room");
+    let (told, hears) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let mut reader = reader;
+        while reader.ready() < Lsn(32) {
+            told.send(reader.ready()).expect("the test waits");
+            reader.sleep_unless(|| false);
+        }
+        told.send(reader.ready()).expect("the test waits");
+    });
+    let limit = Duration::from_secs(20);
+    assert_eq!(hears.recv_timeout(limit), Ok(Lsn::ZERO));
+    second.publish();
+    // It may have looked before it slept, and so look once or twice.
+    std::thread::sleep(Duration::from_millis(20));
+    quiet.publish_quietly();
+    while hears.recv_timeout(limit).expect("the reader sleeps for ever") < Lsn(32) {}
+    thread.join().expect("it ends");
+}
+
 #[test]
 fn the_ring_wraps() {
     let (buffer, mut reader) = small_buffer();

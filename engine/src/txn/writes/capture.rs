@@ -21,7 +21,9 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// Enters the phase in which the transaction commits (`storage::history::phase`).
     pub(super) fn begin_commit(&mut self, is_barrier: bool) -> Commit {
         loop {
-            if self.close_commits() {
+            // Looked at before, too, so that a change that is kept away does not keep others away.
+            let waits = is_barrier && self.shared.is_capturing.load(Ordering::SeqCst);
+            if !waits && self.close_commits() {
                 let phase = self.history.begin_commit();
                 let is_kept_away = (is_barrier && self.shared.is_capturing.load(Ordering::SeqCst))
                     || (!self.has_closed_commits && self.shared.unlocked.is_closed());
