@@ -753,8 +753,9 @@ pub trait Transaction<P: Protocol>: ObjectAccess + Sized {
     fn end_statement(&mut self);
 
     /// Declares that the transaction will be one run of a procedure and is to be logged as the call whose
-    /// head (see `log::record::command`) this is. `check` is called when what names mean no longer changes.
-    /// The error says why it will be logged as data instead.
+    /// head (see `log::record::command`) this is. `check` says whether the procedure is what its name means
+    /// now. If that changes before the commit, the transaction is logged as data after all. The error says
+    /// why it will be logged as data from the beginning.
     fn begin_command(
         &mut self,
         check: impl FnOnce() -> Result<(), &'static str>,

@@ -49,7 +49,7 @@ fn a_quiet_record_wakes_the_reader_for_those_after_it() {
     let limit = Duration::from_secs(20);
     assert_eq!(hears.recv_timeout(limit), Ok(Lsn::ZERO));
     second.publish();
-    // It may have looked before it slept, and so look once or twice.
+    // So that it sleeps again, having looked in vain. Without that the test passes, too, and shows nothing.
     std::thread::sleep(Duration::from_millis(20));
     quiet.publish_quietly();
     while hears.recv_timeout(limit).expect("the reader sleeps for ever") < Lsn(32) {}

@@ -40,7 +40,8 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         Err(stopped)
     }
 
-    /// Puts the payload together and enters a phase. `None` if there is nothing to commit.
+    /// Puts the payload together and enters a phase. `None` if there is nothing to commit. A call that has
+    /// run under other names than it would be replayed under becomes data here.
     #[inline]
     pub(super) fn complete_payload(
         &mut self,
