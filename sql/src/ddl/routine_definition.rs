@@ -21,6 +21,7 @@ use super::extensions::required_by_extension;
 use super::schemas::no_schema;
 use crate::answer::Output;
 use crate::bind::polymorphic::check_results;
+use crate::bind::visible_variables::IN_SQL;
 use crate::bind::{Place, types};
 use crate::emit::{Compiler, unsupported};
 use crate::statement::query::{self, parse_expression};
@@ -308,7 +309,7 @@ impl Compiler<'_> {
 
 /// Checks what a body in standard SQL needs.
 fn check_standard(definition: &RoutineDefinition) -> Result<()> {
-    if definition.language != "sql" {
+    if definition.language != IN_SQL {
         return Err(standard_body::invalid("inline SQL function body only valid for language SQL"));
     }
     if definition.parameters.iter().any(|parameter| parameter.sql_type.is_polymorphic()) {

@@ -17,7 +17,7 @@ use crate::bind::visible_variables::Names;
 use crate::bind::{BindContext, Binder};
 use crate::emit::shifted;
 use crate::statement::deep_text::with_stack_for;
-use crate::statement::standard_body::{BodyStatement, statements};
+use crate::statement::standard_body::{BodyStatement, is_atomic, statements};
 use crate::statement::{Statement, query};
 use crate::viewpoint::Viewpoint;
 
@@ -27,8 +27,7 @@ fn printed(
     context: BindContext<'_>,
     offset: u32,
 ) -> Result<(String, BodyUses)> {
-    let is_atomic =
-        !definition.body.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("return"));
+    let is_atomic = is_atomic(&definition.body)?;
     let (mut texts, mut uses) = (Vec::new(), BodyUses::default());
     for statement in statements(&definition.body)? {
         let before = offset.saturating_add(u32::try_from(statement.start).unwrap_or(u32::MAX));

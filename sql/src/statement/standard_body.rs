@@ -40,6 +40,11 @@ pub(super) fn read<'a>(tokens: &mut Tokens<'a>) -> Result<&'a str> {
     Ok(&tokens.sql[start..end])
 }
 
+/// Whether the body is BEGIN ATOMIC ... END and not RETURN.
+pub(crate) fn is_atomic(body: &str) -> Result<bool> {
+    Ok(!Lexer::new(body).next()?.is_word("return"))
+}
+
 /// The statements of a body in this form. Empty ones are left out.
 pub(crate) fn statements(body: &str) -> Result<Vec<BodyStatement>> {
     let mut lexer = Lexer::new(body);
