@@ -69,3 +69,31 @@ begin
   return total;
 end $$;
 select body(3);
+
+-- What a view shows of a table's rows stays what it was when the table changes.
+create table people (name text, gone bool, age int, seen bool);
+insert into people values ('ann', true, 40, true), ('bob', true, 50, false);
+alter table people drop column gone;
+create function everybody() returns setof people language sql stable as 'select * from people order by name';
+create view plain as select * from everybody();
+create view numbered as select * from everybody() with ordinality;
+create view paired as select * from rows from (everybody(), generate_series(10, 12)) with ordinality;
+create view turned as select * from rows from (generate_series(10, 12), everybody());
+create view last_alone as select * from everybody() with ordinality as x (n);
+alter table people drop column age;
+alter table people alter column age type bigint;
+drop view turned;
+alter table people add column junk text default 'j';
+select * from plain;
+select * from numbered;
+select * from paired;
+select * from last_alone;
+alter table people add column ordinality int default 7;
+select * from numbered;
+select * from paired;
+alter table people rename column age to years;
+select * from numbered;
+alter table people drop column age;
+alter table people drop column years cascade;
+select * from everybody();
+drop table people cascade;

@@ -328,7 +328,7 @@ fn using_names(join: &Join) -> Vec<String> {
 }
 
 /// The name, with a number if it is taken.
-fn free_name(name: &str, taken: &[String]) -> String {
+pub(super) fn free_name(name: &str, taken: &[String]) -> String {
     let is_free = |name: &String| !taken.contains(name);
     let mut numbered = (1u32..).map(|number| format!("{name}_{number}"));
     let own = Some(name.to_owned()).filter(is_free);
