@@ -10,8 +10,8 @@
 //! This file prints a query and its clauses.
 //!
 //! Files:
-//! * `from_items`: FROM; `item_columns`: the names of its columns, and `change`: what may
-//!   happen to them; `shown_windows`: OVER and WINDOW;
+//! * `from_items`: FROM; `item_columns`: the names of its columns, with `function_rows` for those of functions,
+//!   and `change`: what may happen to them; `shown_windows`: OVER and WINDOW;
 //! * `expressions`; `calls`: functions and constructs like them; `bodies`: statements in routines.
 //!
 //! Invariant: what is printed, parsed and printed again is the same text. The code that stores a definition
@@ -25,6 +25,7 @@ mod calls;
 pub(crate) mod change;
 pub(crate) mod expressions;
 mod from_items;
+mod function_rows;
 mod item_columns;
 mod shown_windows;
 
@@ -236,17 +237,18 @@ impl<'b, 'a> Deparser<'b, 'a> {
     }
 
     /// Finds the names that the columns of this FROM, whose level is the innermost, are printed under.
-    fn name_columns(&mut self, from: &[ast::TableWithJoins]) {
-        let Some(level) = self.levels.last_mut() else { return };
+    fn name_columns(&mut self, from: &[ast::TableWithJoins]) -> Result<()> {
+        let Some(level) = self.levels.last_mut() else { return Ok(()) };
         let binder = &*self.binder;
         let is_common = |name: &str| binder.common_tables.iter().any(|common| common.name == *name);
         let table_of = |name: &ast::ObjectName| match parts(name).ok()?.as_slice() {
             [single] if is_common(&fold(single)) => None,
             _ => binder.table(name).ok(),
         };
-        let Walk { items, compared, .. } = Walk::over(from, &level.scope, self.change, &table_of);
+        let Walk { items, compared, functions, .. } = Walk::over(from, &level.scope, self.change, &table_of);
         level.items = items;
         self.uses.columns.extend(compared);
+        functions.into_iter().try_for_each(|item| self.note_function_rows(item))
     }
 
     /// The new name of a relation that is printed under its own name.
@@ -289,7 +291,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
                 self.binder.scope = Scope::default();
                 self.binder.from(&select.from)?;
                 self.push_level(self.binder.scope.clone());
-                self.name_columns(&select.from);
+                self.name_columns(&select.from)?;
                 self.with(query, &mut out)?;
                 self.within_windows(&select.named_window, |deparser| {
                     let targets = deparser.select(select, &mut out, (names, has_names))?;

@@ -82,6 +82,8 @@ create view turned as select * from rows from (generate_series(10, 12), everybod
 create view last_alone as select * from everybody() with ordinality as x (n);
 alter table people drop column age;
 alter table people alter column age type bigint;
+create view without_age as select e.seen, e.name from everybody() e;
+create view numbers_without_age as select e.seen, e.n from everybody() with ordinality e (x, y, seen, n);
 drop view turned;
 alter table people add column junk text default 'j';
 select * from plain;
@@ -96,4 +98,6 @@ select * from numbered;
 alter table people drop column age;
 alter table people drop column years cascade;
 select * from everybody();
+select * from without_age;
+select * from numbers_without_age;
 drop table people cascade;

@@ -2,12 +2,8 @@
 //!
 //! The items are visited in the order in which binding numbers them in the scope.
 
-use std::sync::Arc;
-
-use hyades_engine::storage::table::Table;
-use hyades_types::definition::RoutineKind;
 use hyades_types::error::Result;
-use hyades_types::refusal::{Missing, refused};
+use hyades_types::refusal::Missing;
 use sqlparser::ast::{
     DataType, FunctionArg, FunctionArgExpr, Ident, JoinConstraint, ObjectName, TableAlias, TableFactor,
     TableFunctionArgs, TableWithJoins,
@@ -15,9 +11,9 @@ use sqlparser::ast::{
 
 use super::super::rows_from::typed_columns;
 use super::super::scope::{Relation, ScopeColumn, Visibility};
-use super::super::{Place, types};
+use super::super::types;
 use super::change::Change;
-use super::item_columns::{ItemColumns, List, free_name, words_of};
+use super::item_columns::{ItemColumns, List, words_of};
 use super::{Deparser, quoted};
 use crate::statement::call_syntax::{Called, rows_from};
 use crate::statement::kept_names::full_name;
@@ -232,53 +228,11 @@ impl Deparser<'_, '_> {
             }
             Some(functions) => (self.side_by_side(functions)?, Vec::new()),
         };
-        let single = [Called { name, arguments, columns: Vec::new() }];
-        self.keep_rows(functions.as_deref().unwrap_or(&single), own, with_ordinality)?;
         let mut named = self.named(own, true, alias, true);
         if !typed.is_empty() {
             named = format!(" {}{}", quoted(&self.level_name(own)), self.typed(own, &typed)?);
         }
         Ok(format!("{call}{ordinality}{named}"))
-    }
-
-    /// Notes the columns of tables that these functions return as rows. A list of names that counts them gets
-    /// those that a change adds to them.
-    fn keep_rows(&mut self, functions: &[Called<'_>], own: usize, with_ordinality: bool) -> Result<()> {
-        let is_last = functions.len() == 1 && !with_ordinality;
-        for (at, called) in functions.iter().enumerate() {
-            let Some(table) = self.table_of_rows(called)? else { continue };
-            let count = table.definition().visible_columns().len();
-            self.uses.tables.insert(table.id());
-            let numbers = 0..u16::try_from(count).unwrap_or(u16::MAX);
-            self.uses.columns.extend(numbers.map(|number| (table.id(), number)));
-            let Some(Change::Added(id, new)) = self.change else { continue };
-            if *id != table.id() || is_last {
-                continue;
-            }
-            let Some(level) = self.levels.last_mut() else { continue };
-            let columns = level.scope.relations.get(own).map_or(&[][..], |relation| &relation.columns);
-            let mut names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
-            // It is not known how many columns the functions before it have.
-            if at > 0 || count > names.len() {
-                let what = "a column for rows that a view shows after those of another function is";
-                return Err(refused(Missing::Dependents, what));
-            }
-            for (plus, name) in new.iter().enumerate() {
-                names.insert(count + plus, free_name(name, &names));
-            }
-            let item = level.items.get_mut(own);
-            item.into_iter().for_each(|item| item.list = List::Names(names.clone()));
-        }
-        Ok(())
-    }
-
-    /// The table whose rows a function returns.
-    fn table_of_rows(&mut self, called: &Called<'_>) -> Result<Option<Arc<Table>>> {
-        let idents: Vec<String> = parts(called.name)?.into_iter().map(fold).collect();
-        let written = self.binder.written_arguments(called.arguments, &idents.join("."), Place::Unknown)?;
-        let chosen = self.binder.choose_routine(&idents, &written, RoutineKind::Function, Place::Unknown)?;
-        let table = chosen.and_then(|chosen| chosen.definition().traits.row_of);
-        Ok(table.and_then(|table| self.binder.context.tables.by_id(table)))
     }
 
     /// The functions of ROWS FROM. Each array of `unnest` is a function of its own.

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::TableId;
 use sqlparser::ast::{
-    Join, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor, TableWithJoins,
+    FunctionArg, Join, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor, TableFunctionArgs,
+    TableWithJoins,
 };
 
 use super::super::scope::{RelationKind, Scope, Visibility};
@@ -74,7 +75,8 @@ struct Slot {
 type TableOf<'s> = &'s dyn Fn(&ObjectName) -> Option<Arc<Table>>;
 
 /// A walk through FROM. It visits the items in the order in which binding numbers them.
-pub(super) struct Walk<'s> {
+pub(super) struct Walk<'s, 'f> {
+    pub(super) functions: Vec<FunctionItem<'f>>,
     table_of: TableOf<'s>,
     scope: &'s Scope,
     change: Option<&'s Change<'s>>,
@@ -84,15 +86,16 @@ pub(super) struct Walk<'s> {
     pub(super) compared: Columns,
 }
 
-impl<'s> Walk<'s> {
+impl<'s, 'f> Walk<'s, 'f> {
     pub(super) fn over(
-        from: &[TableWithJoins],
+        from: &'f [TableWithJoins],
         scope: &'s Scope,
         change: Option<&'s Change<'s>>,
         table_of: TableOf<'s>,
-    ) -> Walk<'s> {
+    ) -> Walk<'s, 'f> {
         let items = vec![ItemColumns::default(); scope.relations.len()];
-        let mut walk = Walk { table_of, scope, change, number: 0, items, compared: Columns::new() };
+        let (functions, compared) = (Vec::new(), Columns::new());
+        let mut walk = Walk { functions, table_of, scope, change, number: 0, items, compared };
         let mut around = Vec::new();
         // A column that a full join merges is named without a relation.
         if from.iter().any(has_full_join) {
@@ -105,7 +108,7 @@ impl<'s> Walk<'s> {
     }
 
     /// `around`: the names in USING of the joins around this one.
-    fn joined(&mut self, joined: &TableWithJoins, around: &[String]) -> Vec<Slot> {
+    fn joined(&mut self, joined: &'f TableWithJoins, around: &[String]) -> Vec<Slot> {
         let using: Vec<Vec<String>> = joined.joins.iter().map(using_names).collect();
         let above = |from: usize| -> Vec<String> {
             around.iter().chain(using[from..].iter().flatten()).cloned().collect()
@@ -153,7 +156,7 @@ impl<'s> Walk<'s> {
         all
     }
 
-    fn factor(&mut self, factor: &TableFactor, around: &[String]) -> Vec<Slot> {
+    fn factor(&mut self, factor: &'f TableFactor, around: &[String]) -> Vec<Slot> {
         let slots = match factor {
             TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 self.joined(table_with_joins, around)
@@ -163,6 +166,17 @@ impl<'s> Walk<'s> {
                 self.named_join(inner, has_list(Some(alias)), around)
             }
             TableFactor::Table { name, args: None, .. } => self.item((self.table_of)(name), around),
+            TableFactor::Table {
+                name,
+                args: Some(TableFunctionArgs { args: arguments, .. }),
+                with_ordinality,
+                ..
+            }
+            | TableFactor::Function { name, args: arguments, with_ordinality, .. } => {
+                let (number, with_ordinality) = (self.number, *with_ordinality);
+                self.functions.push(FunctionItem { number, name, arguments, with_ordinality });
+                self.item(None, around)
+            }
             _ => self.item(None, around),
         };
         // Those inside a view have numbers, too.
@@ -255,6 +269,16 @@ impl<'s> Walk<'s> {
         };
         self.items[own] = ItemColumns { names, shown, list };
     }
+}
+
+/// A function of FROM, or several side by side.
+#[derive(Clone, Copy)]
+pub(super) struct FunctionItem<'f> {
+    /// Its number in the scope.
+    pub(super) number: usize,
+    pub(super) name: &'f ObjectName,
+    pub(super) arguments: &'f [FunctionArg],
+    pub(super) with_ordinality: bool,
 }
 
 /// How a column gets its name.
