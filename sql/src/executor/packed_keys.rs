@@ -1,8 +1,9 @@
 //! The keys of a sort, packed into 128 bits that sort like them.
 //!
 //! Each key takes as many bits as its type has, and one more that says whether it is NULL. Keys are packed
-//! from the first on while there is room: three integers fit, or one text of fifteen bytes. Most comparisons
-//! read nothing else; where the bits are equal and do not decide, the rows are compared.
+//! from the first on while there is room: three integers fit, or texts of fifteen bytes in all. A text takes
+//! the bytes of the longest of its column: no text contains a zero byte, so shorter ones sort first. Most
+//! comparisons read nothing else; where the bits are equal and do not decide, the rows are compared.
 //!
 //! Reference: PostgreSQL's abbreviated keys; Graefe, "Implementing Sorting in Database Systems" (2006), 3.1
 //! (key normalization).
@@ -39,6 +40,19 @@ pub(super) struct PackedKeys {
     fields: Vec<Field>,
     /// This many first keys are equal if the bits are.
     decided: usize,
+}
+
+/// The bits that decide the order of all texts of a key, with that of NULL.
+fn text_bits<R: AsRef<[Value]>>(rows: &[R], key: &SortKey) -> u32 {
+    let texts = rows.iter().filter_map(|row| sorted_bytes(&row.as_ref()[key.value], key));
+    let longest = texts.map(<[u8]>::len).max().unwrap_or_default();
+    u32::try_from(longest).unwrap_or(u32::MAX).saturating_mul(u8::BITS).saturating_add(1)
+}
+
+/// The bytes of a text that count for its order.
+fn sorted_bytes<'v>(value: &'v Value, key: &SortKey) -> Option<&'v [u8]> {
+    let text = value.as_str()?.as_bytes();
+    Some(if key.is_char { trim_blanks(text) } else { text })
 }
 
 /// A number that sorts like the value, and how many bits it has.
@@ -87,7 +101,7 @@ impl PackedKeys {
             }
             let (kind, wanted) = match (number(example), example.as_str()) {
                 (Some((_, bits)), _) => (Kind::Number(bits), bits + 1),
-                (None, Some(_)) => (Kind::Text, u32::MAX),
+                (None, Some(_)) => (Kind::Text, text_bits(rows, key)),
                 (None, None) => break,
             };
             let bits = wanted.min(left);
@@ -131,8 +145,7 @@ fn code(value: &Value, key: &SortKey, kind: Kind) -> Option<u128> {
             (bits == wanted).then_some(u128::from(number) << (BITS - 1 - bits))?
         }
         Kind::Text => {
-            let text = value.as_str()?.as_bytes();
-            let text = if key.is_char { trim_blanks(text) } else { text };
+            let text = sorted_bytes(value, key)?;
             let mut bytes = [0; 16];
             let length = text.len().min(bytes.len());
             bytes[..length].copy_from_slice(&text[..length]);
@@ -219,6 +232,16 @@ mod tests {
             }
         }
         decided
+    }
+
+    #[test]
+    fn short_texts_are_decided_by_the_bits() {
+        let keys = [SortKey::ascending(0), SortKey { is_descending: true, ..SortKey::ascending(1) }];
+        let row = |text: &str, number| vec![Value::text(text), Value::Integer(number)];
+        let mut rows = vec![row("region 10", 1), row("region 1", 2), row("", 3)];
+        assert!(PackedKeys::of(&rows, &keys).undecided(&keys).is_empty());
+        rows.push(row("region of twelve", 4));
+        assert_eq!(PackedKeys::of(&rows, &keys).undecided(&keys).len(), 2);
     }
 
     #[test]
