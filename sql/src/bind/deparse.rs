@@ -10,8 +10,8 @@
 //! This file prints a query and its clauses.
 //!
 //! Files:
-//! * `from_items`: FROM; `item_columns`: the names of its columns, with `function_rows` for those of functions,
-//!   and `change`: what may happen to them; `shown_windows`: OVER and WINDOW;
+//! * `from_items`: FROM; `item_columns`: the names of its columns, with `function_rows` for those of
+//!   functions, and `change`: what may happen to them; `shown_windows`: OVER and WINDOW;
 //! * `expressions`; `calls`: functions and constructs like them; `bodies`: statements in routines.
 //!
 //! Invariant: what is printed, parsed and printed again is the same text. The code that stores a definition
