@@ -27,7 +27,7 @@
 //!
 //! **A point in time.** Blocks record when they were written. Of each log, the blocks written up to that time
 //! count. Whatever was acknowledged by then was durable, so it is in those blocks with everything that it
-//! depends on. A point may also be a phase or a transaction (`span`).
+//! depends on. A point may also be a checkpoint or a transaction (`span`).
 //!
 //! Files:
 //! * making one: `copying` (the steps), `files` (copying a file durably), `prune` (removing what is too old);

@@ -2,14 +2,14 @@
 //! be kept for ever. No transaction is stopped for one.
 //!
 //! ```text
-//!   phase k ends ---> walkers read {phase <= k} ---> parts, contents ---> logs durable so far ---> manifest
-//!   (storage::history::phase)   (walk)                (part, contents)                              |
-//!       S, from      C                                                                              v
+//!   time taken ---> walkers read {time <= C} ---> parts, contents ---> logs durable so far ---> manifest
+//!   (txn::writes::capture)   (walk)                (part, contents)                              |
+//!                                                                                                v
 //!                                                          segments, incarnations and files that are
 //!                                                          no longer needed are removed
 //! ```
 //!
-//! The set of the transactions of phase `k` and before is closed under dependencies, so a checkpoint is
+//! The set of the transactions up to a commit time is closed under dependencies, so a checkpoint is
 //! exact: it works with log records that hold data and with those that hold calls, under every protocol. A
 //! restart loads it (`load`) and replays what its logs hold from `from` on, but skips what the checkpoint
 //! already holds ([`crate::log::manifest::Checkpoint`]).
@@ -29,11 +29,11 @@
 //! 1. A checkpoint counts once the manifest names it: after its files are durable, and after the logs are
 //!    durable up to what it holds. A crash at any moment leaves the previous one.
 //! 2. The last two are kept, with everything that replay needs after the older of them (pitfall 28).
-//! 3. Its tables are those that were committed in the phase, with the states that were committed
+//! 3. Its tables are those that were committed at its time, with the states that were committed
 //!    (`txn::writes::capture`).
 //!
-//! Reference: CALC (SIGMOD 2016) for the phases; SiloR (OSDI 2014) for parallel writing and loading;
-//! pitfalls 15, 27, 28.
+//! Reference: CALC (SIGMOD 2016) for checkpoints beside writers; SiloR (OSDI 2014) for parallel writing and
+//! loading; pitfalls 15, 27, 28.
 
 mod base64_text;
 mod checkpointer;

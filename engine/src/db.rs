@@ -386,8 +386,8 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
             None => None,
             Some(logs) => {
                 let (captured, committed) = (Arc::clone(&control), Arc::clone(&databases));
-                let capture = Box::new(move |before: &mut dyn FnMut(), after: &mut dyn FnMut()| {
-                    capture(&*captured, &committed, before, after)
+                let capture = Box::new(move |raised: &mut dyn FnMut(), settled: &mut dyn FnMut()| {
+                    capture(&*captured, &committed, raised, settled)
                 });
                 let (found, target) = (Arc::clone(&restarted), config.recovery_target);
                 let rate = move || {

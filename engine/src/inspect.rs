@@ -69,6 +69,8 @@ pub struct TransactionEntry<'a> {
     /// Bytes of the protocol's field in the log record.
     pub field_bytes: usize,
     pub is_barrier: bool,
+    /// Its commit time, in commits since its incarnation began. `None` in logs of older programs.
+    pub time: Option<u64>,
     /// Number of fragments, including the last one; 1 for a transaction in one log record.
     pub fragments: usize,
     /// The first fragments were where damage was skipped. There are no operations, because what is left of
@@ -406,6 +408,7 @@ fn show(
         follows: follows.map_err(|malformed| Damaged::at(start, &malformed).in_log(log))?,
         field_bytes,
         is_barrier: last.commit.is_barrier,
+        time: last.commit.time,
         fragments: 1,
         is_cut: false,
         operations: &[],

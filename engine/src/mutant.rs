@@ -88,8 +88,13 @@ pub enum Mutant {
     /// An update is logged as the patch of the row that it has read, although its statement has changed the
     /// row since then.
     PatchOfStaleRow,
-    /// A checkpoint does not wait for transactions that commit in the phase that it ends (pitfall 27).
+    /// A checkpoint does not wait for the transactions that are committing when it takes its time
+    /// (pitfall 27).
     StragglersForgotten,
+    /// A checkpoint says where its transactions end in the logs before it takes its time (pitfall 27).
+    SettledEarly,
+    /// A transaction draws its commit time before its log record has a place (pitfall 27).
+    TimeBeforePlace,
     /// A checkpoint counts before the logs are durable up to what it holds (pitfall 27).
     CheckpointBeforeDurable,
     /// Segments that the checkpoint before the last one needs are removed (pitfall 28).
@@ -124,7 +129,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 52] = [
+    pub const ALL: [Mutant; 54] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -162,6 +167,8 @@ impl Mutant {
         Mutant::DrawsUnlogged,
         Mutant::PatchOfStaleRow,
         Mutant::StragglersForgotten,
+        Mutant::SettledEarly,
+        Mutant::TimeBeforePlace,
         Mutant::CheckpointBeforeDurable,
         Mutant::SegmentsGoTooEarly,
         Mutant::CheckpointedReplayed,

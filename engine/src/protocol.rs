@@ -5,7 +5,7 @@
 //! that. It calls the methods below in this order:
 //!
 //! ```text
-//! begin -> follow* -> reserve, fill (or read_only_commit) -> write_mark -> durability
+//! begin -> follow* -> reserve, write, publish (or read_only_commit) -> write_mark -> durability
 //! ```
 //!
 //! The trait is bound once, at `open`, and erased once per transaction, never per row. A protocol never
@@ -45,7 +45,7 @@ pub struct CommitPayload<'a> {
     /// Encoded operations (see `log::record`).
     pub operations: &'a [u8],
     /// The content of the header of its (last) log record. Schema changes are barriers: ordered after
-    /// everything appended to any log so far (pitfall 29). The phase was taken over before this.
+    /// everything appended to any log so far (pitfall 29). Its time is any, and is written when it is known.
     pub commit: Commit,
 }
 
@@ -64,11 +64,20 @@ impl<'a> Reserved<'a> {
         Reserved(None)
     }
 
-    /// Fills the place with the payload that it was reserved for, and publishes it.
+    /// Fills the place with the payload that it was reserved for.
     #[inline]
-    pub fn fill(self, payload: &CommitPayload<'_>) {
-        if let Some(place) = self.0 {
-            place.fill(payload.operations);
+    pub fn write(&mut self, payload: &CommitPayload<'_>) {
+        if let Some(place) = &mut self.0 {
+            place.write(payload.operations);
+        }
+    }
+
+    /// Publishes the place, which is filled. `time`: the commit time, for a payload that has one.
+    #[inline]
+    pub fn publish(self, time: Option<u64>) {
+        if let Some(mut place) = self.0 {
+            time.into_iter().for_each(|time| place.date(time));
+            place.publish();
         }
     }
 }
@@ -137,7 +146,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     }
 
     /// Freezes the transaction's dependencies and reserves the place of its log record (pitfall 2), which
-    /// the dependencies include afterwards. Between this and [`Reserved::fill`] its fate may still be
+    /// the dependencies include afterwards. Between this and [`Reserved::publish`] its fate may still be
     /// decided. All locks are still held. `worker` is the number of the calling worker (0-based, below
     /// `MAX_WORKERS`), which selects the log. An error means that nothing was reserved (out of log space:
     /// `DISK_FULL`) or that the database is poisoned. A large transaction is appended piece by piece: after
@@ -151,7 +160,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         progress: &'a mut AppendProgress,
     ) -> Result<Append<Reserved<'a>>>;
 
-    /// Appends the transaction's log record: reserves and fills at once.
+    /// Appends a log record without a time, of no transaction: reserves, fills and publishes at once.
     #[inline]
     fn log_commit(
         &self,
@@ -161,7 +170,10 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         progress: &mut AppendProgress,
     ) -> Result<Append<()>> {
         match self.reserve(worker, dependencies, payload, progress)? {
-            Append::Done(reserved) => reserved.fill(payload),
+            Append::Done(mut reserved) => {
+                reserved.write(payload);
+                reserved.publish(None);
+            }
             Append::Wait(ticket) => return Ok(Append::Wait(ticket)),
         }
         Ok(Append::Done(()))

@@ -3,8 +3,8 @@
 //! Files:
 //! * `row`: the bytes of a row; `heap_bytes`: byte strings on the heap;
 //! * `record`: the stable place of a row, found by key through an index; `history`: earlier versions and
-//!   snapshots; `versions`: a record at a snapshot; `phase_snapshot`: the points in time at which checkpoints
-//!   are taken;
+//!   snapshots; `versions`: a record at a snapshot; `read_at_time`: the rows of a
+//!   checkpoint's time;
 //! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them, addressed by key
 //!   bytes; `scan_batch`: what a scan carries from step to step; `prefetch`: a hint to the processor;
 //!   `range_notes`: the ranges from which keys were removed since a checkpoint;
@@ -29,10 +29,10 @@ mod heap_bytes;
 pub(crate) mod history;
 pub(crate) mod opening;
 mod ordered_index;
-pub(crate) mod phase_snapshot;
 pub(crate) mod prefetch;
 pub mod primary_index;
 pub(crate) mod range_notes;
+pub(crate) mod read_at_time;
 pub mod record;
 pub mod row;
 mod row_count;

@@ -31,8 +31,7 @@ use hyades_types::definition::{DatabaseId, IndexDefinition, SequenceId, Sequence
 use crate::config::Config;
 use crate::log::record::OperationsWriter;
 use crate::protocol::{AppendProgress, Protocol};
-use crate::storage::history::{Histories, HistoryWriter};
-use crate::storage::phase_snapshot::PhaseSnapshot;
+use crate::storage::history::{Histories, HistoryWriter, Snapshot};
 use crate::storage::record::Record;
 use crate::storage::scan_batch::ScanBatch;
 use crate::storage::secondary_index::SecondaryIndex;
@@ -567,18 +566,19 @@ pub trait Control<P: Protocol>: Send + Sync + Sized + 'static {
     /// Bytes that are kept for older versions of rows.
     fn version_bytes(&self) -> u64;
 
-    /// Ends a phase, without holding up any transaction for longer than a commit takes. Calls `before` when
-    /// no transaction commits in the next phase yet; `see` when none commits in this one any more, and none
-    /// that has changed the catalog in the next one; and then `after`.
-    fn capture(&self, before: &mut dyn FnMut(), see: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured;
+    /// Takes a time, without holding up any transaction for longer than a commit takes. Calls `raised`: what
+    /// has its place in a log now is of that time, or will not commit; `cut`, while the committed catalog is
+    /// that of the time; and `settled`: what gets its place in a log from now on is later.
+    fn capture(&self, raised: &mut dyn FnMut(), cut: &mut dyn FnMut(), settled: &mut dyn FnMut())
+    -> Captured;
 }
 
-/// The rows that are committed in a phase and before it. Readable as long as this lives, unless that keeps
-/// too many versions ([`PhaseSnapshot::check`]).
+/// The rows that are committed at a time. Readable as long as this lives, unless that keeps too many versions
+/// ([`Snapshot::check`]).
 pub struct Captured {
     pub(crate) histories: Arc<Histories>,
-    pub(crate) at: PhaseSnapshot,
-    /// How far the histories had come with transactions that had ended before the phase did.
+    pub(crate) at: Snapshot,
+    /// How far the histories had come with transactions that had ended some time before.
     pub(crate) ended: Vec<u64>,
     /// The writer whose place the snapshot takes; it is dropped after the snapshot.
     pub(crate) _own: HistoryWriter,

@@ -77,19 +77,19 @@ pub struct RestoreArguments {
     #[arg(long, required_unless_present = "list")]
     into: Option<PathBuf>,
     /// Restore nothing, but say which points in time can be restored.
-    #[arg(long, conflicts_with_all = ["into", "to_time", "to_phase", "to_txn"])]
+    #[arg(long, conflicts_with_all = ["into", "to_time", "to_checkpoint", "to_txn"])]
     list: bool,
     /// As the database was at this time: \"2026-11-24 18:30:00\" in this machine's time zone, or with an
     /// offset or Z; the end of the backup unless given.
     #[arg(long, value_name = "TIME", value_parser = point_in_time)]
     to_time: Option<u64>,
-    /// As the database was when this phase ended: with what the checkpoint of this number holds, and nothing
+    /// As the database was at the time of a checkpoint: with what that of this number holds, and nothing
     /// else.
     #[arg(long, value_name = "NUMBER", conflicts_with = "to_time")]
-    to_phase: Option<u64>,
+    to_checkpoint: Option<u64>,
     /// As the database was with this transaction: incarnation/log/position, as hyades_last_commit() returns
     /// it in SQL; the last two are what hyades log dump prints.
-    #[arg(long, value_name = "PLACE", value_parser = transaction_place, conflicts_with_all = ["to_time", "to_phase"])]
+    #[arg(long, value_name = "PLACE", value_parser = transaction_place, conflicts_with_all = ["to_time", "to_checkpoint"])]
     to_txn: Option<TransactionPlace>,
     /// With --to-txn: just before that transaction, without it and without all that depends on it.
     #[arg(long, requires = "to_txn")]
@@ -98,9 +98,9 @@ pub struct RestoreArguments {
 
 impl RestoreArguments {
     fn point(&self) -> PointInTime {
-        match (self.to_time, self.to_phase, self.to_txn) {
+        match (self.to_time, self.to_checkpoint, self.to_txn) {
             (Some(time_us), ..) => PointInTime::Time(time_us),
-            (_, Some(number), _) => PointInTime::Phase(number),
+            (_, Some(number), _) => PointInTime::Checkpoint(number),
             (_, _, Some(place)) => PointInTime::Transaction { place, is_exclusive: self.exclusive },
             (None, None, None) => PointInTime::End,
         }
@@ -315,7 +315,7 @@ fn tell_windows(windows: &[Window], out: &mut dyn Write) -> Result<(), Failure> 
 fn tell_list(windows: &[Window], out: &mut dyn Write) -> Result<(), Failure> {
     tell_windows(windows, out)?;
     for (number, from_us) in windows.iter().flat_map(|window| &window.checkpoints) {
-        writeln!(out, "phase {number}, of {}", shown_time(*from_us))?;
+        writeln!(out, "checkpoint {number}, of {}", shown_time(*from_us))?;
     }
     Ok(())
 }
@@ -415,8 +415,8 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure>
 
 /// Checks that a backup can be restored to every point that it advertises.
 fn check_points(backup: &Spot, out: &mut dyn Write) -> Result<(), Failure> {
-    let Verified { windows, restorable, lost_phases, has_end, damages } = verify(backup.place())?;
-    if damages.is_empty() && lost_phases.is_empty() {
+    let Verified { windows, restorable, lost_checkpoints, has_end, damages } = verify(backup.place())?;
+    if damages.is_empty() && lost_checkpoints.is_empty() {
         return tell_windows(&windows, out);
     }
     for damage in &damages {
@@ -430,8 +430,8 @@ fn check_points(backup: &Spot, out: &mut dyn Write) -> Result<(), Failure> {
         )?;
     }
     writeln!(out, "it can{} be restored to its end", if has_end { " still" } else { "not" })?;
-    for number in &lost_phases {
-        writeln!(out, "it cannot be restored to phase {number}")?;
+    for number in &lost_checkpoints {
+        writeln!(out, "it cannot be restored to checkpoint {number}")?;
     }
     let message = "the backup is damaged: it cannot be restored to all points that it has";
     Err(Failure::Sentence(message.to_owned()))

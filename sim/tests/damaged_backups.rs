@@ -1,5 +1,5 @@
 //! Damage in each file of a backup with a past: the verdicts of a check, of a restore and of the start of
-//! what was restored agree, for the end, for points in every part of the windows, and for every phase.
+//! what was restored agree, for the end, for points in every part of the windows, and for every checkpoint.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -196,7 +196,7 @@ fn a_backup_keeps_what_could_be_restored_before() {
         let disk = SimulatedDisk::new(1);
         let (moments, gap_us) = backup_with_a_past(scenario, &disk);
         let found = verified(&disk).expect("readable");
-        assert!(found.damages.is_empty() && found.lost_phases.is_empty() && found.has_end, "{found:?}");
+        assert!(found.damages.is_empty() && found.lost_checkpoints.is_empty() && found.has_end, "{found:?}");
         assert_eq!(found.windows.len(), 2, "{found:?}");
         for (time_us, hash) in &moments {
             assert!(found.has(*time_us), "{scenario:?}: {time_us} in {found:?}");
@@ -238,10 +238,11 @@ fn the_verdicts_on_a_damaged_backup_agree() {
         let disk = SimulatedDisk::new(1);
         let (moments, _) = backup_with_a_past(scenario, &disk);
         let whole = verified(&disk).expect("readable");
-        let phases = whole.windows.iter().flat_map(|window| &window.checkpoints).map(|(number, _)| *number);
+        let checkpoints =
+            whole.windows.iter().flat_map(|window| &window.checkpoints).map(|(number, _)| *number);
         let mut points: Vec<(PointInTime, u64)> =
             moments.iter().map(|(time_us, hash)| (PointInTime::Time(*time_us), *hash)).collect();
-        for point in phases.map(PointInTime::Phase).chain([PointInTime::End]) {
+        for point in checkpoints.map(PointInTime::Checkpoint).chain([PointInTime::End]) {
             points.push((point, restored(&disk, scenario, point).expect("whole")));
         }
         let (mut harmless, mut partial) = (0, 0);
@@ -257,7 +258,7 @@ fn the_verdicts_on_a_damaged_backup_agree() {
             for (point, hash) in &points {
                 let is_promised = match point {
                     PointInTime::Time(time_us) => found.has(*time_us),
-                    PointInTime::Phase(number) => !found.lost_phases.contains(number),
+                    PointInTime::Checkpoint(number) => !found.lost_checkpoints.contains(number),
                     _ => found.has_end,
                 };
                 let outcome = restored(&damaged, scenario, *point);
@@ -269,7 +270,7 @@ fn the_verdicts_on_a_damaged_backup_agree() {
                 assert_eq!(is_there, is_promised, "{what}, {point:?}: {found:?}");
                 kept += usize::from(is_there);
             }
-            let is_right = found.damages.is_empty() && found.lost_phases.is_empty();
+            let is_right = found.damages.is_empty() && found.lost_checkpoints.is_empty();
             assert!(!is_right || kept == points.len(), "{what}: {found:?}");
             harmless += usize::from(is_right);
             partial += usize::from(0 < kept && kept < points.len());

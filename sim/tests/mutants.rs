@@ -606,7 +606,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 }
 
 /// Which search finds which bug, and in how many attempts at most.
-const SEARCHES: [(Mutant, Search, u64); 36] = [
+const SEARCHES: [(Mutant, Search, u64); 38] = [
     (Mutant::OwnEndInStoredLv, crash_point, 10),
     (Mutant::ReserveBeforeFreeze, crash_point, 10),
     (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -635,6 +635,8 @@ const SEARCHES: [(Mutant, Search, u64); 36] = [
     (Mutant::StripesOutOfOrder, held_stripe, 10),
     (Mutant::HinderedByJanitor, the_janitor_delays_no_transaction, 400),
     (Mutant::StragglersForgotten, checkpointed_history, 400),
+    (Mutant::SettledEarly, checkpointed_history, 400),
+    (Mutant::TimeBeforePlace, checkpointed_history, 400),
     (Mutant::CheckpointBeforeDurable, checkpointed_crash_point, 400),
     (Mutant::CheckpointedReplayed, checkpointed_history, 20),
     (Mutant::RemovalsUnnoted, a_key_leaves_between_checkpoints, 10),

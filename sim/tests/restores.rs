@@ -9,7 +9,7 @@ use hyades_engine::backup::{Place, PointInTime, Restored, back_up, restore};
 use hyades_engine::config::Config;
 use hyades_engine::db::open;
 use hyades_engine::disk::Disk;
-use hyades_engine::log::manifest::Manifest;
+use hyades_engine::log::manifest::{FORMAT_VERSION, Manifest};
 use hyades_engine::lsn::{Lsn, TransactionPlace};
 use hyades_engine::recovery::{recover, tables_hash};
 use hyades_engine::storage::databases::Databases;
@@ -98,7 +98,7 @@ fn damages(disk: &SimulatedDisk) -> [Damage; 9] {
         (
             "a newer version",
             manifest.clone(),
-            edited_manifest(disk, "\"format_version\": 2", "\"format_version\": 99"),
+            edited_manifest(disk, &format!("\"format_version\": {FORMAT_VERSION}"), "\"format_version\": 99"),
             PointInTime::End,
             "data format version 99",
         ),
@@ -106,11 +106,11 @@ fn damages(disk: &SimulatedDisk) -> [Damage; 9] {
         ("cut", manifest.clone(), whole[..whole.len() / 2].to_vec(), PointInTime::End, "is damaged"),
         ("a part that is cut", part.clone(), vec![1; 10], PointInTime::End, "not as long as it was"),
         (
-            "a phase that is not there",
+            "a checkpoint that is not there",
             manifest.clone(),
             whole.clone(),
-            PointInTime::Phase(7),
-            "no phase 7, but 1",
+            PointInTime::Checkpoint(7),
+            "no checkpoint 7, but 1",
         ),
         (
             "a log that is not there",
@@ -242,29 +242,29 @@ fn a_restore_to_a_transaction_among_others_is_closed_under_dependencies() {
 }
 
 #[test]
-fn a_restore_to_a_phase_has_what_its_checkpoint_holds() {
+fn a_restore_to_a_checkpoint_has_what_it_holds() {
     for (seed, scenario) in scenarios().into_iter().enumerate() {
         let script = script(seed as u64 + 40);
         let disk = SimulatedDisk::new(seed as u64);
         let engine = scenario.open(&disk).expect("opens");
         let mut life = Life::begin_with(&*engine, 1, scenario.calls).expect("begins");
-        let mut phases = Vec::new();
+        let mut hashes = Vec::new();
         for step in 0..4_usize {
             life.run(&script, step * 20..(step + 1) * 20).expect("runs");
             take_checkpoint(&*engine).expect("taken");
-            phases.push(tables_hash(&engine.tables()).expect("sound rows"));
+            hashes.push(tables_hash(&engine.tables()).expect("sound rows"));
             backed_up(&disk);
         }
         life.run(&script, 80..100).expect("runs");
         life.acknowledged();
         backed_up(&disk);
         engine.shutdown().expect("stops");
-        for (number, hash) in (1..).zip(&phases) {
-            let found = restored_hash(&disk, scenario, "/new", PointInTime::Phase(number));
-            assert_eq!(found, *hash, "{scenario:?}: phase {number}");
+        for (number, hash) in (1..).zip(&hashes) {
+            let found = restored_hash(&disk, scenario, "/new", PointInTime::Checkpoint(number));
+            assert_eq!(found, *hash, "{scenario:?}: checkpoint {number}");
         }
         let points =
-            [("/on", PointInTime::Phase(2), "/backup-of-it"), ("/end", PointInTime::End, "/another")];
+            [("/on", PointInTime::Checkpoint(2), "/backup-of-it"), ("/end", PointInTime::End, "/another")];
         for (into, point, backup) in points {
             restored(&disk, into, point).expect("restored");
             goes_on(&disk, scenario, into, backup);
@@ -296,7 +296,7 @@ fn goes_on(disk: &SimulatedDisk, scenario: Scenario, into: &str, backup: &str) {
 }
 
 #[test]
-fn phases_that_end_among_transactions_are_closed_under_dependencies() {
+fn checkpoints_among_transactions_are_closed_under_dependencies() {
     for (seed, scenario) in scenarios().into_iter().enumerate() {
         let script = script(seed as u64 + 50);
         let disk = SimulatedDisk::new(seed as u64);
@@ -329,7 +329,7 @@ fn phases_that_end_among_transactions_are_closed_under_dependencies() {
         let backup = Manifest::read(&disk, Path::new(BACKUP)).expect("readable").expect("there");
         assert!(!backup.checkpoints.is_empty());
         for checkpoint in &backup.checkpoints {
-            let found = observed(&disk, scenario, "/new", PointInTime::Phase(checkpoint.number));
+            let found = observed(&disk, scenario, "/new", PointInTime::Checkpoint(checkpoint.number));
             found.check(&script, &BTreeSet::new()).unwrap_or_else(|error| panic!("{scenario:?}: {error}"));
         }
     }

@@ -3,7 +3,7 @@
 use hyades_types::error::Result;
 
 use super::place::{Place, PointInTime};
-use super::span::{Choice, Chooser, no_phase, unusable};
+use super::span::{Choice, Chooser, no_checkpoint, unusable};
 use super::windows::{Window, sentence, window_of};
 use crate::log::manifest::Manifest;
 
@@ -31,11 +31,11 @@ pub(super) fn choose(source: Place<'_>, backup: &Manifest, point: PointInTime) -
             }
             Chooser::new(source, &spans[place]).choose_time(until_us)
         }
-        PointInTime::Phase(number) => {
+        PointInTime::Checkpoint(number) => {
             let has = |span: &&Manifest| span.checkpoints.iter().any(|one| one.number == number);
             match spans.iter().rfind(has) {
-                Some(span) => Chooser::new(source, span).choose_phase(number),
-                None => Err(no_phase(number, &spans)),
+                Some(span) => Chooser::new(source, span).choose_checkpoint(number),
+                None => Err(no_checkpoint(number, &spans)),
             }
         }
         PointInTime::Transaction { place, is_exclusive } => {

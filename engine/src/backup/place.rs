@@ -28,8 +28,8 @@ pub enum PointInTime {
     End,
     /// At this time, in microseconds since 1970.
     Time(u64),
-    /// As it was when this phase ended: what the checkpoint of this number holds, and nothing else.
-    Phase(u64),
+    /// As it was at the time of a checkpoint: what that of this number holds, and nothing else.
+    Checkpoint(u64),
     /// With this transaction, or just without it and everything that depends on it.
     Transaction { place: TransactionPlace, is_exclusive: bool },
 }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | the end | the end of the backup |
 //! | a time | the blocks that were written by then |
-//! | a phase | what its checkpoint holds, and nothing else: replay finds nothing to do |
+//! | a checkpoint | what it holds, and nothing else: replay finds nothing to do |
 //! | a transaction X | in its own log everything up to X, inclusive or exclusive; in the others the blocks that were written by the time X's block was, and what X depends on |
 //!
 //! In every case, the transactions that count are those whose LSN vectors these ends cover, so what is
@@ -194,20 +194,20 @@ impl<'c> Chooser<'c> {
         Ok(contents.taken_at_us)
     }
 
-    pub(super) fn choose_phase(&self, number: u64) -> Result<Choice> {
+    pub(super) fn choose_checkpoint(&self, number: u64) -> Result<Choice> {
         let found = self.backup.checkpoints.iter().find(|checkpoint| checkpoint.number == number);
-        let Some(checkpoint) = found else { return Err(no_phase(number, &[])) };
+        let Some(checkpoint) = found else { return Err(no_checkpoint(number, &[])) };
         let to_us = self.check_files(Some(checkpoint))?;
-        let chosen = self.read_phase(checkpoint)?;
-        // What belongs to this phase and comes after `raised` is in the checkpoint. Everything else there
-        // belongs to the next phase.
+        let chosen = self.read_checkpoint(checkpoint)?;
+        // What is not later than the checkpoint and comes after `raised` is in it. Everything else there is
+        // later.
         let positions = checkpoint.raised.clone();
         let checkpoint = Checkpoint { from: positions.clone(), settled: positions, ..checkpoint.clone() };
         Ok(Choice { incarnations: vec![chosen], checkpoint: Some(checkpoint), to_us })
     }
 
-    /// The logs that a restore to a phase needs: the place in each where the checkpoint ends.
-    pub(super) fn read_phase(&self, checkpoint: &Checkpoint) -> Result<Chosen> {
+    /// The logs that a restore to a checkpoint needs: the place in each up to which it holds everything.
+    pub(super) fn read_checkpoint(&self, checkpoint: &Checkpoint) -> Result<Chosen> {
         let of = |incarnation: &&Incarnation| incarnation.number == checkpoint.incarnation;
         let Some(incarnation) = self.backup.incarnations.iter().find(of) else {
             let number = checkpoint.incarnation;
@@ -365,12 +365,12 @@ fn check_found(found: Found, place: TransactionPlace) -> Result<Found> {
     Ok(found)
 }
 
-pub(super) fn no_phase(number: u64, spans: &[Manifest]) -> Error {
+pub(super) fn no_checkpoint(number: u64, spans: &[Manifest]) -> Error {
     let checkpoints = spans.iter().flat_map(|span| &span.checkpoints);
     let numbers: Vec<String> = checkpoints.map(|one| one.number.to_string()).collect();
     unusable(match numbers.as_slice() {
-        [] => format!("the backup has no phase {number}: no checkpoint is in it"),
-        _ => format!("the backup has no phase {number}, but {}", numbers.join(", ")),
+        [] => format!("the backup has no checkpoint {number}: there is none in it"),
+        _ => format!("the backup has no checkpoint {number}, but {}", numbers.join(", ")),
     })
 }
 

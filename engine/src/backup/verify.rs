@@ -15,8 +15,8 @@ pub struct Verified {
     pub windows: Vec<Window>,
     /// The stretches of time that it can be restored to, in order.
     pub restorable: Vec<Restorable>,
-    /// The phases that it cannot be restored to, although it has their checkpoints.
-    pub lost_phases: Vec<u64>,
+    /// The checkpoints in it that it cannot be restored to.
+    pub lost_checkpoints: Vec<u64>,
     /// Whether it can be restored to its end.
     pub has_end: bool,
     /// What is wrong. Empty if it can be restored to every point that it advertises.
@@ -82,9 +82,9 @@ fn verify_span(source: Place<'_>, span: &Manifest, verified: &mut Verified) -> R
         };
         let files = chooser.check_files(*checkpoint);
         if let Some(checkpoint) = checkpoint
-            && (files.is_err() || chooser.read_phase(checkpoint).is_err())
+            && (files.is_err() || chooser.read_checkpoint(checkpoint).is_err())
         {
-            verified.lost_phases.push(checkpoint.number);
+            verified.lost_checkpoints.push(checkpoint.number);
         }
         let mut good_until_us = before_us;
         if let Err(error) = files {

@@ -23,7 +23,7 @@ pub struct Window {
     /// `None`: from the beginning of the database on.
     pub from_us: Option<u64>,
     pub to_us: u64,
-    /// The checkpoints in it, which can be restored as phases, and from when on they count.
+    /// The checkpoints in it, which can be restored, and from when on they count.
     pub checkpoints: Vec<(u64, u64)>,
 }
 

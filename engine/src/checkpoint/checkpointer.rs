@@ -36,7 +36,7 @@ const URGENT_REPLAY: f64 = 1.1;
 pub struct CheckpointStatus {
     /// The number of the last checkpoint; 0 if there is none.
     pub number: u64,
-    /// Microseconds since 1970 when its phase ended.
+    /// Microseconds since 1970 when its time was taken.
     pub taken_at_us: u64,
     /// How long it took.
     pub seconds: f64,

@@ -29,7 +29,7 @@ pub(crate) struct Contents {
     /// The database's UUID.
     pub(crate) database: String,
     pub(crate) number: u64,
-    /// Microseconds since 1970 when its phase ended.
+    /// Microseconds since 1970 when its time was taken.
     pub(crate) taken_at_us: u64,
     /// Ids below this one have been assigned.
     pub(crate) next_id: u32,

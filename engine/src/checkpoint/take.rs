@@ -1,4 +1,4 @@
-//! Taking a checkpoint: from the end of a phase to the manifest.
+//! Taking a checkpoint: from a time to the manifest.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ const VERSIONS_SHARE: u64 = 2;
 /// How often it is checked whether the logs are durable, besides being woken.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Ends a phase: [`crate::catalog::capture`].
+/// Takes a time: [`crate::catalog::capture`].
 pub(crate) type Capture = Box<dyn Fn(&mut dyn FnMut(), &mut dyn FnMut()) -> Committed + Send + Sync>;
 
 /// The error if a shutdown prevents the checkpoint.
@@ -60,7 +60,7 @@ pub(super) struct Taken {
 struct Base {
     contents: Contents,
     tables: HashMap<TableId, Known>,
-    /// How far the histories had come when its phase ended.
+    /// How far the histories had come at its time.
     ended: Vec<u64>,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Taker {
     is_stopping: Arc<AtomicBool>,
 }
 
-/// Where the logs stood when the phase began to end, and when it had ended.
+/// Where the logs stood before the time was taken, and afterwards (`txn::writes::capture`).
 struct Positions {
     beginning: Beginning,
     settled: Vec<u64>,
@@ -155,7 +155,8 @@ impl Taker {
             from: beginning.from.clone(),
             raised: beginning.reserved.clone(),
             settled: settled.clone(),
-            is_phase_odd: captured.rows.at.phase().is_odd(),
+            time: Some(captured.rows.at.time()),
+            is_phase_odd: false,
             contents_crc32c,
         };
         Ok((contents, written_bytes, checkpoint))
@@ -210,7 +211,7 @@ impl Taker {
         restrict(disk, &self.directory)
     }
 
-    /// Ends a phase.
+    /// Takes a time.
     fn capture(&self) -> (Committed, Positions) {
         let (mut beginning, mut settled) = (None, Vec::new());
         let reserved = || (0..self.logs.count()).map(|log| self.logs.reserved(log).0).collect();

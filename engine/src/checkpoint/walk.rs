@@ -1,22 +1,22 @@
 //! Walks through the tables while others write, to find what goes into the next checkpoint.
 //!
-//! A walker is a reader of the phase (`storage::history::phase`). It goes through the ranges of keys of the
+//! A walker is a reader at the checkpoint's time. It goes through the ranges of keys of the
 //! previous checkpoint, and finds what has changed since by the handles in the records:
 //!
 //! | a record | since the previous checkpoint |
 //! |---|---|
 //! | its handle belongs to a transaction that had ended by then, or it was loaded from there | unchanged |
-//! | another handle | perhaps changed: its row in the phase is read |
+//! | another handle | perhaps changed: its row at the time is read |
 //! | the key has left the index | a note says so for the range (`storage::range_notes`) |
 //!
 //! So writers pay nothing for it. A range without changes keeps its sections. One with few changes gets
 //! another section. One with many changes, or with many sections, is rewritten, in pieces if it has grown.
 //!
 //! Invariants:
-//! 1. What is skipped as unchanged is as it was in the phase of the previous checkpoint: its writer had ended
-//!    before that phase did.
+//! 1. What is skipped as unchanged is as it was at the time of the previous checkpoint: its writer had ended
+//!    before that time was taken.
 //! 2. Notes are read after the range has been walked through, and made before a key leaves its index.
-//! 3. A key with a row in the phase does not leave its index while the snapshot lives.
+//! 3. A key with a row at the time does not leave its index while the snapshot lives.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -32,9 +32,9 @@ use super::merge::Sections;
 use super::pace::{Pace, Urgency};
 use super::part::{PartNumber, PartReader, PartWriter};
 use crate::catalog::Committed;
-use crate::storage::phase_snapshot::AtPhase;
 use crate::storage::primary_index::PrimaryIndex;
 use crate::storage::range_notes::RangeNotes;
+use crate::storage::read_at_time::AtTime;
 use crate::storage::record::Record;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::TableState;
@@ -58,7 +58,7 @@ pub(super) struct Known {
 /// What all walkers of a checkpoint share.
 pub(super) struct Walk<'w> {
     pub(super) captured: &'w Committed,
-    /// How far the histories had come with transactions that had ended before the phase of the previous
+    /// How far the histories had come with transactions that had ended before the time of the previous
     /// checkpoint did.
     pub(super) ended_before: &'w [u64],
     pub(super) reader: &'w PartReader,
@@ -92,7 +92,7 @@ struct Changes {
     /// In the order of the index.
     entries: Vec<Change>,
     bytes: u64,
-    /// Rows of the range in the phase.
+    /// Rows of the range at the time.
     rows: u64,
 }
 
@@ -203,10 +203,10 @@ impl<'w> Walker<'w> {
                 changes.rows += u64::from(has_row);
                 return Ok(());
             }
-            let found = match histories.read_at_phase(record, at, &mut row, guard)? {
-                AtPhase::NotYet => return Ok(()),
-                AtPhase::Gone => None,
-                AtPhase::Row => Some(row.as_slice()),
+            let found = match histories.read_at_time(record, at, &mut row, guard)? {
+                AtTime::NotYet => return Ok(()),
+                AtTime::Gone => None,
+                AtTime::Row => Some(row.as_slice()),
             };
             changes.rows += u64::from(found.is_some());
             changes.bytes += (key.len() + found.map_or(0, <[u8]>::len)) as u64;
@@ -238,7 +238,7 @@ impl<'w> Walker<'w> {
         for_each_record(walk, pages, index, interval, |key, record, guard| {
             // A later record may have taken the place of the missing one.
             let is_known = unchanged(record, walk.ended_before).is_some()
-                || histories.read_at_phase(record, at, row, guard)? != AtPhase::NotYet;
+                || histories.read_at_time(record, at, row, guard)? != AtTime::NotYet;
             if is_known {
                 missing.remove(key);
             }
@@ -262,7 +262,7 @@ impl<'w> Walker<'w> {
         let Captured { histories, at, .. } = &walk.captured.rows;
         let mut ranges = vec![KeyRange { from: from.into(), rows: 0, sections: Vec::new() }];
         for_each_record(walk, pages, index, Interval { from, until }, |key, record, guard| {
-            if histories.read_at_phase(record, at, row, guard)? != AtPhase::Row {
+            if histories.read_at_time(record, at, row, guard)? != AtTime::Row {
                 return Ok(());
             }
             if writer.section_bytes() >= walk.range_bytes && index.is_ordered() {

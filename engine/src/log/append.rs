@@ -1,13 +1,13 @@
 //! Appending a transaction to a log: in one record, or in fragments if it is large (pitfall 11).
 //!
 //! A protocol freezes what its record says, then calls [`Logs::reserve_commit`]. The place that this returns
-//! is filled and published in a second step. An oversized payload goes through [`Logs::append_fragments`]
-//! first: all pieces but the last, which carries the commit flag and the protocol's field. A full buffer
-//! refuses before anything is reserved. What has been appended so far is kept in [`AppendProgress`], and the
-//! caller tries again later. The progress belongs to one attempt to commit. A caller that gives the attempt
-//! up resets it (a COMMIT that was cancelled and rolled back, perhaps to a savepoint, from which the
-//! transaction goes on): an abandoned series of fragments never gets a last one, and replay drops it. A
-//! series is never continued with other operations, which is asserted.
+//! is filled, dated and published in further steps. An oversized payload goes through
+//! [`Logs::append_fragments`] first: all pieces but the last, which carries the commit flag and the
+//! protocol's field. A full buffer refuses before anything is reserved. What has been appended so far is kept
+//! in [`AppendProgress`], and the caller tries again later. The progress belongs to one attempt to commit. A
+//! caller that gives the attempt up resets it (a COMMIT that was cancelled and rolled back, perhaps to a
+//! savepoint, from which the transaction goes on): an abandoned series of fragments never gets a last one,
+//! and replay drops it. A series is never continued with other operations, which is asserted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::buffer::{Refusal, Reservation};
-use super::record::{Commit, CommitHeader, encode_commit, encode_fragment};
+use super::record::{Commit, CommitHeader, TIME_OFFSET, encode_commit, encode_fragment, time_bytes};
 use super::{Beginning, Logs};
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
@@ -38,7 +38,7 @@ const MAX_HEADER_BYTES: usize = 8 + 10 * (2 + super::record::MAX_LOGS);
 /// commit at a time.
 #[derive(Debug, Default)]
 pub struct AppendProgress {
-    header: Vec<u8>,
+    pub(crate) header: Vec<u8>,
     fragmented: Option<Fragmented>,
     /// The log and the end of the last record that was filled, for the last transaction that wrote.
     last: Option<(usize, Lsn)>,
@@ -153,20 +153,44 @@ pub struct CommitPlace<'a> {
     log: usize,
     /// Bytes of the operations that are in the log already.
     done: usize,
+    /// Where the record begins in the place.
+    begin: usize,
 }
 
-impl CommitPlace<'_> {
+impl<'a> CommitPlace<'a> {
+    /// The header is in `progress`. `done` bytes of the operations are in the log already.
+    pub(crate) fn new(
+        reservation: Reservation<'a>,
+        progress: &'a mut AppendProgress,
+        log: usize,
+        done: usize,
+    ) -> CommitPlace<'a> {
+        let begin = reservation.written();
+        CommitPlace { reservation, progress, log, done, begin }
+    }
+
     /// The LSN of the record that will be here.
     #[inline]
     pub fn end(&self) -> Lsn {
         self.reservation.end()
     }
 
-    /// Fills the place with the operations that it was reserved for, and publishes it.
+    /// Fills the place with the operations that it was reserved for.
     #[inline]
-    pub fn fill(mut self, operations: &[u8]) -> Lsn {
+    pub fn write(&mut self, operations: &[u8]) {
         self.reservation.write(&self.progress.header);
         self.reservation.write(&operations[self.done..]);
+    }
+
+    /// Writes the time into a record that was reserved with one.
+    #[inline]
+    pub fn date(&mut self, time: u64) {
+        self.reservation.write_at(self.begin + TIME_OFFSET, &time_bytes(time));
+    }
+
+    /// Publishes the place, which is filled.
+    #[inline]
+    pub fn publish(self) -> Lsn {
         self.progress.fragmented = None;
         // Without anything in between, it seems to be alone. Only one log is kept in mind.
         let is_alone = self.progress.last == Some((self.log, self.reservation.start()));
@@ -256,7 +280,7 @@ impl Logs {
         let length = encode_commit(&mut progress.header, header, write_field, operations.len() - done);
         match self.reserve(log, worker, length)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
-            Append::Done(reservation) => Ok(Append::Done(CommitPlace { reservation, progress, log, done })),
+            Append::Done(reservation) => Ok(Append::Done(CommitPlace::new(reservation, progress, log, done))),
         }
     }
 

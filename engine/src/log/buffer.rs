@@ -348,6 +348,19 @@ impl Reservation<'_> {
         self.written += bytes.len();
     }
 
+    /// Writes over bytes that were written, or will be.
+    #[inline]
+    pub fn write_at(&mut self, offset: usize, bytes: &[u8]) {
+        assert!(offset + bytes.len() <= self.length, "more bytes than were reserved");
+        // SAFETY: as in `write`.
+        unsafe { self.buffer.memory.write(self.start + offset as u64, bytes) };
+    }
+
+    /// How many bytes have been appended.
+    pub fn written(&self) -> usize {
+        self.written
+    }
+
     /// Makes the record visible to the logger, and wakes it. Unwritten bytes at its end (padding) become
     /// zeroes.
     #[inline]

@@ -28,7 +28,7 @@ use hyades_types::foundations::{Foundations, foundations};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::record::MAX_LOGS;
+use super::record::{Commit, MAX_LOGS};
 use super::store::{LogFiles, LogIdentity, parse_segment_name};
 use crate::config::{Config, ProtocolKind};
 use crate::disk::Disk;
@@ -36,8 +36,8 @@ use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 
 /// Version of the whole data directory: manifest, segment files and records. Version 2 added checkpoints, and
-/// with them logs whose beginning is gone.
-pub const FORMAT_VERSION: u32 = 2;
+/// with them logs whose beginning is gone; version 3 the times of checkpoints.
+pub const FORMAT_VERSION: u32 = 3;
 /// Directories older than this are not understood.
 const OLDEST_FORMAT_VERSION: u32 = 1;
 
@@ -155,13 +155,13 @@ pub struct Incarnation {
     pub segments_ahead: Option<u64>,
 }
 
-/// A checkpoint, as far as the logs are concerned. It holds all transactions of its phase and before.
+/// A checkpoint, as far as the logs are concerned. It holds all transactions up to its time.
 ///
 /// ```text
 ///    from      raised               settled
 /// ----+----------+--------------------+---------------> one log
-///      in it      in it if they are of   not in it
-///                 its phase
+///      in it      in it if their time   not in it
+///                 is not later
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
@@ -172,25 +172,40 @@ pub struct Checkpoint {
     /// Where replay begins to read each log: at the first piece of a large transaction that was being
     /// appended, or at `raised`.
     pub from: Vec<u64>,
-    /// Up to where each log had been reserved before any transaction was in the next phase.
+    /// Up to where each log had been reserved when all transactions that had announced their commit were
+    /// still to be waited for, before the time was taken.
     pub raised: Vec<u64>,
-    /// Up to where each log had been reserved when no transaction was in its phase any more.
+    /// Up to where each log had been reserved after the time was taken.
     pub settled: Vec<u64>,
-    /// The parity of its phase.
+    /// The time, in commits of its incarnation. Absent in checkpoints of older programs, which hold the
+    /// transactions of a phase and before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<u64>,
+    /// The parity of that phase.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub is_phase_odd: bool,
     /// CRC32C of the contents file.
     pub contents_crc32c: u32,
 }
 
 impl Checkpoint {
-    /// Whether it holds the transaction of this log whose (last) log record ends here.
-    pub fn holds(&self, log: usize, end: Lsn, is_phase_odd: bool) -> bool {
-        end.0 <= self.raised[log] || (end.0 <= self.settled[log] && is_phase_odd == self.is_phase_odd)
+    /// Whether it holds the transaction of this log whose (last) log record ends here. What has no time is of
+    /// no transaction, and may come again.
+    pub fn holds(&self, log: usize, end: Lsn, commit: Commit) -> bool {
+        let is_not_later = || match self.time {
+            Some(time) => commit.time.is_some_and(|own| own <= time),
+            None => commit.is_phase_odd == self.is_phase_odd,
+        };
+        end.0 <= self.raised[log] || (end.0 <= self.settled[log] && is_not_later())
     }
 }
 
 fn one() -> usize {
     1
+}
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 fn is_zero(count: &u64) -> bool {

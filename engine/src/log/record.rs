@@ -10,15 +10,19 @@
 //!   | length   | kind | flags | padding | zero | id        | field         | body         | padding   |
 //!   | u32      | u8   | u8    | u8      | u8   | fragments | commits only  |              | 0-7 bytes |
 //!   +----------+------+-------+---------+------+-----------+---------------+--------------+-----------+
+//!                                       | time (dated)    |
+//!                                       | u56             |
 //! ```
 //!
 //! * `length`: of the whole record, a multiple of 8, so that the next record is found without decoding this
 //!   one.
 //! * `kind`: transaction (1), fragment of a large transaction (2), anchor (3), filler (4). Zero is no kind,
 //!   so that zeroes never read as a record.
-//! * `flags`: 1 commit (the transaction is complete with this record; pitfall 11), 2 barrier (pitfall 29), 4
-//!   the transaction's phase was odd (`storage::history::phase`).
+//! * `flags`: 1 commit (the transaction is complete with this record; pitfall 11), 2 barrier (pitfall 29), 8
+//!   dated: the record has a time. 4, until format 5: the transaction's phase was odd.
 //! * `padding`: the number of unused bytes at the end, which fill up the alignment.
+//! * `time`: the commit time of the transaction (`storage::history`), written into its place just before the
+//!   record is published. The other fields then begin at byte 14.
 //! * `id`: names the large transaction a fragment belongs to, unique in the log and incarnation.
 //! * `field`: the protocol's data on the transaction. Only the protocol knows its length, so it is returned
 //!   in one piece with the body ([`RecordBody::Transaction`], [`crate::protocol::FieldReader`]).
@@ -51,8 +55,9 @@ use varint::{read_varint, write_varint};
 use crate::lsn::{Lsn, LsnVector};
 
 /// Version of everything in this file and its submodules. Segment headers carry it. Version 2 added calls
-/// (`command`), 3 sequences, 4 phases, 5 patches of rows, and none changed anything else.
-pub const RECORD_FORMAT_VERSION: u32 = 5;
+/// (`command`), 3 sequences, 4 phases, 5 patches of rows, 6 times in place of phases, and none changed
+/// anything else.
+pub const RECORD_FORMAT_VERSION: u32 = 6;
 /// Logs older than this are not understood.
 pub const OLDEST_RECORD_FORMAT_VERSION: u32 = 1;
 /// Bytes of the fixed header.
@@ -69,6 +74,12 @@ const KIND_FILLER: u8 = 4;
 const FLAG_COMMIT: u8 = 1;
 const FLAG_BARRIER: u8 = 2;
 const FLAG_ODD_PHASE: u8 = 4;
+const FLAG_DATED: u8 = 8;
+/// Where the time of a dated record stands, and its bytes.
+pub(super) const TIME_OFFSET: usize = 7;
+const TIME_BYTES: usize = 7;
+/// Bytes of the header of a dated record.
+const DATED_HEADER_BYTES: usize = TIME_OFFSET + TIME_BYTES;
 
 /// Bytes that are not a log record although their checksum was right (or not an operation, inside a record).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,22 +124,47 @@ pub enum RecordBody<'a> {
 pub struct Commit {
     /// Ordered after everything that had been appended to any log.
     pub is_barrier: bool,
-    /// The parity of its phase.
+    /// The commit time of its transaction, unless none drew one: what a stop logs is of no transaction, and
+    /// records of older programs have no time.
+    pub time: Option<u64>,
+    /// In a record of an older program: the parity of the transaction's phase.
     pub is_phase_odd: bool,
 }
 
 impl Commit {
-    fn of(flags: u8) -> Option<Commit> {
-        (flags & FLAG_COMMIT != 0).then_some(Commit {
-            is_barrier: flags & FLAG_BARRIER != 0,
-            is_phase_odd: flags & FLAG_ODD_PHASE != 0,
-        })
-    }
-
     fn flags(self) -> u8 {
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-        FLAG_COMMIT | flag(self.is_barrier, FLAG_BARRIER) | flag(self.is_phase_odd, FLAG_ODD_PHASE)
+        FLAG_COMMIT
+            | flag(self.is_barrier, FLAG_BARRIER)
+            | flag(self.is_phase_odd, FLAG_ODD_PHASE)
+            | flag(self.time.is_some(), FLAG_DATED)
     }
+}
+
+/// A commit time as a record has it. Commits are counted, so it always fits.
+pub(super) fn time_bytes(time: u64) -> [u8; TIME_BYTES] {
+    debug_assert!(time >> (u8::BITS as usize * TIME_BYTES) == 0, "more commits than any run makes");
+    let [first, second, third, fourth, fifth, sixth, seventh, _] = time.to_le_bytes();
+    [first, second, third, fourth, fifth, sixth, seventh]
+}
+
+/// The header of a record that may commit: what it says, and the bytes of the header. `None` if the record is
+/// too short for it.
+fn read_commit(used: &[u8], flags: u8) -> Option<(Option<Commit>, usize)> {
+    if flags & FLAG_COMMIT == 0 {
+        return Some((None, HEADER_BYTES));
+    }
+    let (time, header_bytes) = match flags & FLAG_DATED {
+        0 => (None, HEADER_BYTES),
+        _ => {
+            let [first, second, third, fourth, fifth, sixth, seventh] =
+                *used.get(TIME_OFFSET..)?.first_chunk::<TIME_BYTES>()?;
+            let bytes = [first, second, third, fourth, fifth, sixth, seventh, 0];
+            (Some(u64::from_le_bytes(bytes)), DATED_HEADER_BYTES)
+        }
+    };
+    let is_barrier = flags & FLAG_BARRIER != 0;
+    Some((Some(Commit { is_barrier, time, is_phase_odd: flags & FLAG_ODD_PHASE != 0 }), header_bytes))
 }
 
 /// Reads a log position.
@@ -201,15 +237,21 @@ impl<'a> Iterator for Records<'a> {
 fn decode_body(record: &[u8]) -> Result<RecordBody<'_>, Malformed> {
     let (kind, flags, padding) = (record[4], record[5], record[6] as usize);
     let malformed = |offset, reason| Err(Malformed { offset, reason });
-    if padding >= Lsn::ALIGNMENT as usize || HEADER_BYTES + padding > record.len() || record[7] != 0 {
+    let is_dated = flags & FLAG_DATED != 0;
+    let has_zero = is_dated || record[TIME_OFFSET] == 0;
+    if padding >= Lsn::ALIGNMENT as usize || HEADER_BYTES + padding > record.len() || !has_zero {
         return malformed(6, "a log record has an impossible header");
     }
-    if flags & !(FLAG_COMMIT | FLAG_BARRIER | FLAG_ODD_PHASE) != 0 {
+    if flags & !(FLAG_COMMIT | FLAG_BARRIER | FLAG_ODD_PHASE | FLAG_DATED) != 0
+        || (is_dated && flags & FLAG_COMMIT == 0)
+    {
         return malformed(5, "a log record has unknown flags");
     }
     let used = &record[..record.len() - padding];
-    let mut offset = HEADER_BYTES;
-    match (kind, Commit::of(flags)) {
+    let Some((commit, mut offset)) = read_commit(used, flags) else {
+        return malformed(TIME_OFFSET, "a log record is too short for its time");
+    };
+    match (kind, commit) {
         (KIND_TRANSACTION, Some(commit)) => Ok(RecordBody::Transaction { commit, content: &used[offset..] }),
         (KIND_FRAGMENT, commit) => {
             let transaction = read_varint(used, &mut offset)?;
@@ -241,9 +283,9 @@ pub struct CommitHeader {
     pub commit: Commit,
 }
 
-/// Writes all that precedes the body of a committing record into `header` (which it clears). `write_field`
-/// appends the protocol's field. Returns the length of the whole record. After header and body it is filled
-/// up with arbitrary bytes.
+/// Writes all that precedes the body of a committing record into `header` (which it clears). The time may be
+/// written over until the record is published. `write_field` appends the protocol's field. Returns the length
+/// of the whole record. After header and body it is filled up with arbitrary bytes.
 #[inline]
 pub fn encode_commit(
     header: &mut Vec<u8>,
@@ -253,6 +295,10 @@ pub fn encode_commit(
 ) -> usize {
     let kind = if says.fragment_of.is_some() { KIND_FRAGMENT } else { KIND_TRANSACTION };
     begin_record(header, kind, says.commit.flags());
+    if let Some(time) = says.commit.time {
+        header.truncate(TIME_OFFSET);
+        header.extend_from_slice(&time_bytes(time));
+    }
     if let Some(transaction) = says.fragment_of {
         write_varint(header, transaction);
     }

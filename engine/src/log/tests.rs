@@ -49,7 +49,10 @@ fn append_record(
     operations: &[u8],
 ) -> Result<Append<Lsn>> {
     Ok(match logs.reserve_commit(log, worker, progress, Commit::default(), no_field, operations)? {
-        Append::Done(place) => Append::Done(place.fill(operations)),
+        Append::Done(mut place) => {
+            place.write(operations);
+            Append::Done(place.publish())
+        }
         Append::Wait(ticket) => Append::Wait(ticket),
     })
 }

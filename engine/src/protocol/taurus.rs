@@ -240,7 +240,7 @@ impl Protocol for Taurus {
         let log = progress.log(self.choose(worker, dependencies));
         // The bug is shown by records of usual size. This path supports no fragments.
         if mutant::is_active(Mutant::ReserveBeforeFreeze) && payload.operations.len() <= 4096 {
-            return wrong_order::append(self, log, worker, dependencies, payload);
+            return wrong_order::append(self, log, worker, dependencies, payload, progress);
         }
         let fragments = self.logs.append_fragments(log, worker, progress, payload.operations)?;
         if let Append::Wait(ticket) = fragments {

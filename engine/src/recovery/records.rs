@@ -302,7 +302,7 @@ impl<G> Walk<G> {
     /// Whether the checkpoint holds the transaction whose (last) record ends here ([`Checkpoint::holds`]).
     #[inline]
     fn is_checkpointed(&self, end: Lsn, commit: Commit) -> bool {
-        let holds = |checkpoint: &Arc<Checkpoint>| checkpoint.holds(self.log, end, commit.is_phase_odd);
+        let holds = |checkpoint: &Arc<Checkpoint>| checkpoint.holds(self.log, end, commit);
         self.checkpoint.as_ref().is_some_and(holds) && !mutant::is_active(Mutant::CheckpointedReplayed)
     }
 }

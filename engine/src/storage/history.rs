@@ -28,15 +28,16 @@
 //!
 //! Files:
 //! * `writer`: appending to a history and forgetting; `chunks`: its memory;
-//! * `snapshots`: which times are still read; `phase`: which worker commits in which phase.
+//! * `snapshots`: which times are still read; `commit_slot`: which worker is committing.
 //!
 //! Invariants:
 //! 1. A record names its new writer before its row changes: a reader that finds the same writer before and
 //!    after copying the row has a consistent copy (`storage::record`). The content of a version does not
 //!    change, except that its row may go back into the record. Such a version is marked first.
-//! 2. A commit time is drawn after the transaction is marked as committing and while it holds all its locks.
-//!    A reader that finds it running has a snapshot from before that. A reader that finds it committing waits
-//!    those few instructions.
+//! 2. A commit time is drawn after the transaction is marked as committing and while it holds all its locks:
+//!    of two transactions that conflict, the later one has the later time. A reader that finds it running has
+//!    a snapshot from before that. A reader that finds it committing, at a time that is not after its own, or
+//!    not known yet, waits those few instructions.
 //! 3. Taking a write back leaves a new handle, never the one from before: a reader that was interrupted must
 //!    see that something happened. That version changes nothing and leads to the one before. A rolled back
 //!    transaction gets a time and a mark as a committed one does, so it is not forgotten before the versions
@@ -49,7 +50,8 @@
 //! 6. After each read, also one that found no row, a reader at a snapshot asks whether the snapshot is still
 //!    served ([`Snapshot::check`]).
 //!
-//! **Phases** are the other points in time (`storage::phase_snapshot`): those at which a checkpoint cuts.
+//! 7. A transaction has the place of its log record before it draws its time, and announces its commit before
+//!    that (`commit_slot`). So a checkpoint can cut at a time (`txn::writes::capture`).
 //!
 //! Reference: Neumann, Mühlbauer, Kemper: "Fast Serializable Multi-Version Concurrency Control for
 //! Main-Memory Database Systems", SIGMOD 2015 (versions in place, before-images in undo buffers); Larson et
@@ -58,7 +60,7 @@
 #![allow(unsafe_code)] // Chunks are reclaimed through the epoch.
 
 mod chunks;
-mod phase;
+mod commit_slot;
 mod snapshots;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -73,14 +75,17 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use self::chunks::Chunks;
-use self::phase::{CommitSlot, LAST_POSITION, POSITION_BITS};
+use self::commit_slot::CommitSlot;
 use super::row::overwrite;
 
-pub(crate) use self::phase::Phase;
 pub(crate) use self::snapshots::Snapshot;
 pub(crate) use self::writer::HistoryWriter;
 pub(super) use self::writer::{Before, Kept};
 
+/// Positions of a history fit into this many bits.
+const POSITION_BITS: u32 = 44;
+/// The last of them.
+const LAST_POSITION: u64 = (1 << POSITION_BITS) - 1;
 /// The most histories at once, in pages: 2^20, including those that are still needed and have no worker.
 const PAGES: usize = 1 << 10;
 const PAGE_SLOTS: usize = 1 << (64 - POSITION_BITS) >> 10;
@@ -119,19 +124,21 @@ impl Handle {
 
 /// The words of a transaction in its history: its state.
 const STATE: usize = 0;
-/// The position after its last version, and in the upper bits its phase.
+/// The position after its last version.
 const END: usize = 1;
 /// The bytes of rows that its versions keep.
 const KEPT: usize = 2;
 /// Its mark.
 const MARK: usize = 3;
 
-/// The states of a transaction. Those with a time have it in the upper bits.
+/// The states of a transaction. All but the first have the time in the upper bits; one that is committing
+/// has 0 there until it has drawn it.
 const RUNNING: u64 = 0;
 const COMMITTING: u64 = 1;
 const COMMITTED: u64 = 2;
 const ROLLED_BACK: u64 = 3;
 const TIME_SHIFT: u32 = 2;
+const STATE_MASK: u64 = (1 << TIME_SHIFT) - 1;
 /// Later than every commit.
 pub(super) const LATEST: u64 = u64::MAX;
 
@@ -178,7 +185,7 @@ pub(crate) struct History {
     forgetting: Mutex<()>,
     mark_words: usize,
     snapshot: CachePadded<snapshots::Slot>,
-    pub(super) commit: CachePadded<CommitSlot>,
+    commit: CachePadded<CommitSlot>,
 }
 
 type Page = Box<[AtomicPtr<History>]>;
@@ -195,8 +202,6 @@ pub(crate) struct Histories {
     horizon: CachePadded<AtomicU64>,
     /// The time since which all rows comply with the newest unique index.
     newest_key: AtomicU64,
-    /// The phase of transactions that begin to commit now.
-    pub(super) phase: CachePadded<AtomicU64>,
     /// Words of a mark.
     mark_words: usize,
 }
@@ -237,7 +242,6 @@ impl Histories {
             clock: CachePadded::new(AtomicU64::new(1)),
             horizon: CachePadded::new(AtomicU64::new(0)),
             newest_key: AtomicU64::new(0),
-            phase: CachePadded::new(AtomicU64::new(phase::FIRST)),
             mark_words,
         }
     }
@@ -298,18 +302,6 @@ impl Histories {
     /// Whether a reader at this time sees the result of the write with this handle.
     #[inline]
     pub(super) fn judge<'g>(&'g self, handle: Handle, time: u64, guard: &'g Guard) -> Verdict<'g> {
-        self.judge_by(handle, |committed, _| committed <= time, guard)
-    }
-
-    /// Whether a reader that selects transactions by commit time and phase sees the result of the write with
-    /// this handle.
-    #[inline]
-    pub(super) fn judge_by<'g>(
-        &'g self,
-        handle: Handle,
-        sees: impl Fn(u64, Phase) -> bool,
-        guard: &'g Guard,
-    ) -> Verdict<'g> {
         if handle == Handle::NONE {
             return Verdict::Old;
         }
@@ -320,7 +312,7 @@ impl Histories {
         };
         let mut state = transaction[STATE].load(Ordering::Acquire);
         let mut rounds = 0u32;
-        while state == COMMITTING {
+        while state & STATE_MASK == COMMITTING && state >> TIME_SHIFT <= time {
             // A few instructions, unless its thread has lost the processor.
             rounds += 1;
             if rounds.is_multiple_of(64) {
@@ -329,9 +321,7 @@ impl Histories {
             std::hint::spin_loop();
             state = transaction[STATE].load(Ordering::Acquire);
         }
-        if state & ROLLED_BACK == COMMITTED
-            && sees(state >> TIME_SHIFT, Phase::of(transaction[END].load(Ordering::Relaxed)))
-        {
+        if state & STATE_MASK == COMMITTED && state >> TIME_SHIFT <= time {
             return Verdict::Seen { mark: &transaction[MARK..MARK + self.mark_words] };
         }
         Verdict::Unseen(Version { words: version })

@@ -47,8 +47,8 @@
 //! * writing: `locked_insert`, `index_entries` (secondary indexes, unique values), `undo`;
 //! * the seam: `row_access` (what procedures do to rows), `object_access` (what changes of the catalog need),
 //!   `life` (what a worker drives), `common_control` (makes transactions);
-//! * how they end: `commit`, `logged_call` (a transaction that is one call), `capture` (the end of a phase,
-//!   for a checkpoint);
+//! * how they end: `commit`, `logged_call` (a transaction that is one call), `capture` (the time of a
+//!   checkpoint);
 //! * tombstones: `purge`, `purge_queue`;
 //! * without locking others out: `change_beside_others` (the state), `index_build`, `patient_lock`,
 //!   `unlocked_change`.

@@ -176,6 +176,9 @@ impl Printer {
                     object["lv"] = json!(vector.entries());
                 }
                 object["lv_bytes"] = json!(transaction.field_bytes);
+                if let Some(time) = transaction.time {
+                    object["time"] = json!(time);
+                }
                 object["barrier"] = json!(transaction.is_barrier);
                 object["fragments"] = json!(transaction.fragments);
                 object["counts"] = json!(self.is_recovered(entry, transaction));
@@ -204,6 +207,7 @@ impl Printer {
             EntryBody::Transaction(transaction) => {
                 let vector = transaction.follows.vector();
                 let vector = vector.map(|vector| format!(" lv {:?}", vector.entries())).unwrap_or_default();
+                let time = transaction.time.map(|time| format!(" time {time}")).unwrap_or_default();
                 let barrier = if transaction.is_barrier { " barrier" } else { "" };
                 let lost = if self.is_recovered(entry, transaction) { "" } else { " (does not count)" };
                 let fragments = match transaction.fragments {
@@ -211,7 +215,10 @@ impl Printer {
                     fragments => format!(" {fragments} fragments"),
                 };
                 let operations = self.operations(transaction);
-                write!(text, "transaction {bytes} bytes{vector}{barrier}{fragments}{lost}\n{operations}")
+                write!(
+                    text,
+                    "transaction {bytes} bytes{time}{vector}{barrier}{fragments}{lost}\n{operations}"
+                )
             }
             EntryBody::Fragment { transaction, .. } => {
                 writeln!(text, "fragment {bytes} bytes of transaction {transaction}")

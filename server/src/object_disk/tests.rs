@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hyades::{Config, Connection, Database};
 use hyades_engine::backup::{BackupReport, Place, PointInTime, back_up, restore};
 use hyades_engine::disk::MemoryDisk;
+use hyades_engine::log::manifest::FORMAT_VERSION;
 use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::databases::Databases;
 use object_store::memory::InMemory;
@@ -390,7 +391,7 @@ fn a_missing_object_and_a_newer_version_are_said_and_nothing_is_made() {
     file.read_at(0, &mut bytes).unwrap();
     let json = String::from_utf8(bytes).unwrap();
     let (json, _) = json.rsplit_once("crc32c ").unwrap();
-    let json = json.replace("\"format_version\": 2", "\"format_version\": 99");
+    let json = json.replace(&format!("\"format_version\": {FORMAT_VERSION}"), "\"format_version\": 99");
     let edited = format!("{json}crc32c {:08x}\n", crc32c::crc32c(json.as_bytes()));
     disk.replace(&manifest, &mut |file| file.write_at(0, edited.as_bytes())).unwrap();
     let error = refused(&store);

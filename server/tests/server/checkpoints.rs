@@ -191,7 +191,7 @@ fn a_running_server_is_backed_up_and_restored_as_it_was_at_a_time() {
         "{said}"
     );
     let (is_done, said) = run(&["restore", "--list"], &[("--from", &backup)]);
-    assert!(is_done && said.contains("points in time from") && said.contains("phase 2, of"), "{said}");
+    assert!(is_done && said.contains("points in time from") && said.contains("checkpoint 2, of"), "{said}");
     let part = backup.join("checkpoints/00000002-0.part");
     let mut bytes = std::fs::read(&part).unwrap();
     bytes[20] ^= 1;
@@ -255,12 +255,12 @@ fn a_backup_is_restored_with_a_transaction_before_it_and_as_a_checkpoint_has_it(
     };
     assert_eq!(restored(&["--to-txn", &second]), "1 2");
     assert_eq!(restored(&["--to-txn", &second, "--exclusive"]), "1");
-    assert_eq!(restored(&["--to-phase", "1"]), "1");
+    assert_eq!(restored(&["--to-checkpoint", "1"]), "1");
     assert_eq!(restored(&[]), "1 2 3");
     let refused = restored(&["--to-txn", &first]);
     assert!(refused.contains("the backup begins"), "{refused}");
-    let refused = restored(&["--to-phase", "2"]);
-    assert!(refused.contains("the backup has no phase 2, but 1"), "{refused}");
+    let refused = restored(&["--to-checkpoint", "2"]);
+    assert!(refused.contains("the backup has no checkpoint 2, but 1"), "{refused}");
     let refused = restored(&["--to-txn", "1/0"]);
     assert!(refused.contains("must be incarnation/log/position"), "{refused}");
 }

@@ -118,7 +118,12 @@ fn dump_and_stat_show_how_far_sequences_have_come() {
     database.shutdown().unwrap();
     let lines = printed(directory.path(), &["dump", "--json"]);
     let rows = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let rows: Vec<serde_json::Value> = rows.collect();
+    // Also what changes no row has a time: a checkpoint cuts by it.
+    let times: Vec<u64> = rows.iter().map(|row| row["time"].as_u64().unwrap()).collect();
+    assert!(times.len() == 3 && times[0] > 0 && times.is_sorted_by(|one, next| one < next), "{times:?}");
     let shown: Vec<String> = rows
+        .iter()
         .filter(|row| row["operations"][0]["operation"] == "sequence")
         .map(|row| format!("{} {}", row["operations"][0]["table"], row["operations"][0]["content"]))
         .collect();

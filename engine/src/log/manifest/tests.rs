@@ -90,8 +90,11 @@ fn any_flipped_bit_is_found() {
 #[test]
 fn another_version_and_impossible_content_are_refused() {
     let (memory, disk, manifest) = stored();
-    rewrite(&memory, "\"format_version\": 2", "\"format_version\": 7, \"new_field\": 1");
-    assert!(refusal(disk.as_ref()).contains("has data format version 7, this program reads version 2"));
+    let version = format!("\"format_version\": {FORMAT_VERSION}");
+    rewrite(&memory, &version, "\"format_version\": 7, \"new_field\": 1");
+    let refused = refusal(disk.as_ref());
+    let reads = format!("has data format version 7, this program reads version {FORMAT_VERSION}");
+    assert!(refused.contains(&reads), "{refused}");
     for (from, to) in [
         ("\"logs\": 3", "\"logs\": 2"),
         ("\"number\": 2", "\"number\": 1"),
@@ -133,4 +136,26 @@ fn a_manifest_that_knows_no_stripes_has_one_for_each_log() {
     assert!(!json.contains("stripes"), "what older programs read is as they wrote it");
     let read: Incarnation = serde_json::from_str(&json).expect("the field is optional");
     assert_eq!(read.stripes, 1);
+}
+
+#[test]
+fn checkpoints_of_older_programs_hold_a_phase_and_newer_ones_a_time() {
+    let common = r#""number": 7, "incarnation": 2, "from": [16], "raised": [64], "settled": [640], "contents_crc32c": 1"#;
+    let read = |more: &str| -> Checkpoint {
+        serde_json::from_str(&format!("{{{common}, {more}}}")).expect("a checkpoint")
+    };
+    let (old, new) = (read(r#""is_phase_odd": true"#), read(r#""time": 5"#));
+    let at = |time| Commit { time, ..Commit::default() };
+    let of_phase = |is_phase_odd| Commit { is_phase_odd, ..Commit::default() };
+    let (before, between, after) = (Lsn(64), Lsn(640), Lsn(648));
+    for (checkpoint, held, other) in [
+        (&old, of_phase(true), of_phase(false)),
+        (&new, at(Some(5)), at(Some(6))),
+        (&new, at(Some(1)), at(None)),
+    ] {
+        assert!(checkpoint.holds(0, before, held) && checkpoint.holds(0, before, other));
+        assert!(checkpoint.holds(0, between, held) && !checkpoint.holds(0, between, other));
+        assert!(!checkpoint.holds(0, after, held) && !checkpoint.holds(0, after, other));
+    }
+    assert!(!serde_json::to_string(&new).expect("text").contains("phase"));
 }

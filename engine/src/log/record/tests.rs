@@ -146,8 +146,9 @@ proptest! {
         fragment_of in proptest::option::of(any::<u64>()),
         is_barrier: bool,
         is_phase_odd: bool,
+        time in proptest::option::of(0_u64..1 << 56),
     ) {
-        let says = Commit { is_barrier, is_phase_odd };
+        let says = Commit { is_barrier, time, is_phase_odd };
         let record = commit_record(CommitHeader { fragment_of, commit: says }, &field, &body);
         prop_assert_eq!(record.len() % 8, 0);
         let mut records = Records::new(Lsn(800), &record);
@@ -175,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_bytes_never_panic(bytes in vec(any::<u8>(), 0..400), kind in 0_u8..6, flags in 0_u8..5) {
+    fn hostile_bytes_never_panic(bytes in vec(any::<u8>(), 0..400), kind in 0_u8..6, flags in 0_u8..20) {
         let _ = Operations::new(&bytes).count();
         let _ = Records::new(Lsn::ZERO, &bytes).count();
         // And with a header that leads the decoder further.

@@ -22,7 +22,7 @@ use super::*;
 use crate::disk::controlled::ControlledDisk;
 use crate::disk::{Disk, LEAST_SECTOR_BYTES, SECTOR_BYTES};
 use crate::log::buffer::{LogBuffer, MIN_BUFFER_BYTES};
-use crate::log::record::{RecordBody, filler_header};
+use crate::log::record::{RECORD_FORMAT_VERSION, RecordBody, filler_header};
 use crate::log::set::{LogEnd, LogSource, LogStore, Tail};
 use crate::lsn::Lsn;
 
@@ -479,7 +479,8 @@ fn missing_foreign_and_future_files_are_refused() {
         let checksum = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..SECTOR_BYTES]);
         bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
     });
-    assert!(refused(identity(), 1).contains("log format version 9.5"));
+    let version = format!("log format version 9.{RECORD_FORMAT_VERSION}");
+    assert!(refused(identity(), 1).contains(&version));
     log.disk.edit(&log.path(1), |bytes| bytes[..SECTOR_BYTES].fill(0));
     assert!(refused(identity(), 1).contains("its header is missing"));
 }

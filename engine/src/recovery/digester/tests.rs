@@ -70,7 +70,10 @@ impl Subject {
                     let place =
                         self.running.reserve_commit(log, log, &mut progress, commit, field, operations);
                     match place.expect("nothing fails") {
-                        Append::Done(place) => break place.fill(operations),
+                        Append::Done(mut place) => {
+                            place.write(operations);
+                            break place.publish();
+                        }
                         Append::Wait(ticket) => ticket,
                     }
                 }
@@ -182,6 +185,7 @@ impl Subject {
             from: ends.clone(),
             raised: ends.clone(),
             settled: ends,
+            time: None,
             is_phase_odd: number % 2 == 1,
             contents_crc32c: 0,
         }

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::chunks::CHUNK_WORDS;
 use super::writer::Left;
 use super::{Forgettable, Handle, Histories, HistoryWriter, Snapshot};
-use crate::storage::phase_snapshot::AtPhase;
+use crate::storage::read_at_time::AtTime;
 use crate::storage::record::OwnedRecord;
 use crate::storage::row::RowPatch;
 
@@ -44,6 +44,11 @@ fn patch(offset: usize, bytes: &[u8]) -> RowPatch {
     patch
 }
 
+fn commit(writer: &mut HistoryWriter, write_mark: impl FnOnce(&[AtomicU64])) {
+    let time = writer.draw_time();
+    writer.commit(time, write_mark);
+}
+
 fn write(record: &OwnedRecord, row: Option<&[u8]>, writer: &mut HistoryWriter) -> Handle {
     record.write(row, writer, &pin()).expect("it is in its index").0
 }
@@ -57,7 +62,7 @@ fn a_reader_of_a_version_follows_its_writer_and_no_later_one() {
     let mut snapshots = vec![(reader.snapshot(), (None, None))];
     for number in 1..4_u64 {
         write(&record, Some(&number.to_le_bytes()), &mut writer);
-        writer.commit(|mark| mark[0].store(number, Ordering::Relaxed));
+        commit(&mut writer, |mark| mark[0].store(number, Ordering::Relaxed));
         let reader = HistoryWriter::new(&histories);
         snapshots.push((reader.snapshot(), (Some(number.to_le_bytes().to_vec()), Some(number))));
     }
@@ -84,7 +89,7 @@ fn a_read_at_an_expired_snapshot_fails() {
     let snapshot = reader.snapshot();
     assert!(!histories.expire_oldest(), "it holds nothing back");
     write(&record, Some(b"latest"), &mut writer);
-    writer.commit(no_mark);
+    commit(&mut writer, no_mark);
     let left = histories.forget_all(&Always);
     assert!(left.bytes > 0 && left.is_for_snapshots);
     assert!(histories.expire_oldest());
@@ -104,7 +109,7 @@ fn the_history_of_a_worker_that_has_gone_serves_the_next() {
     for round in 0..20_u64 {
         let mut writer = HistoryWriter::new(&histories);
         write(&record, Some(&round.to_le_bytes()), &mut writer);
-        writer.commit(no_mark);
+        commit(&mut writer, no_mark);
         drop(writer);
         histories.forget_all(&Always);
     }
@@ -115,7 +120,7 @@ fn the_history_of_a_worker_that_has_gone_serves_the_next() {
         histories.forget_all(&Always);
         let mut writer = HistoryWriter::new(&histories);
         write(&record, Some(&round.to_be_bytes()), &mut writer);
-        writer.commit(no_mark);
+        commit(&mut writer, no_mark);
     }
     assert_eq!(histories.all().count(), 21);
 }
@@ -133,7 +138,7 @@ fn a_chunk_keeps_its_place_until_it_is_given_back() {
             #[allow(unsafe_code)] // Nothing that was read in place is in use.
             // SAFETY: one thread.
             unsafe { record.patch(patch.bytes(), &mut writer, &pin()) }.expect("there is a row");
-            writer.commit(no_mark);
+            commit(&mut writer, no_mark);
         }
     };
     fill(6);
@@ -157,7 +162,7 @@ fn a_row_within_its_record_counts_while_a_snapshot_sees_it() {
     let reader = HistoryWriter::new(&histories);
     let snapshot = reader.snapshot();
     write(&record, None, &mut writer);
-    writer.commit(no_mark);
+    commit(&mut writer, no_mark);
     assert!(histories.forget_all(&Always).bytes > 1000);
     drop(snapshot);
     assert_eq!(histories.forget_all(&Always), Left::default());
@@ -279,7 +284,7 @@ impl Model {
                     None => drop(self.committed.remove(&record)),
                 }
             }
-            self.workers[number].writer.commit(no_mark);
+            commit(&mut self.workers[number].writer, no_mark);
         } else {
             self.roll_back_to(number, 0);
             self.workers[number].writer.roll_back(no_mark);
@@ -384,7 +389,7 @@ fn what_a_snapshot_sees_adds_up() {
                         }
                         writer.roll_back(no_mark);
                     } else {
-                        writer.commit(no_mark);
+                        commit(&mut writer, no_mark);
                     }
                     writer.forget_some(&Always);
                 }
@@ -411,26 +416,53 @@ fn what_a_snapshot_sees_adds_up() {
 }
 
 #[test]
-fn who_commits_without_a_log_record_is_in_no_phase() {
+fn a_checkpoint_reads_the_rows_of_its_time_while_others_commit() {
     let histories = Arc::new(Histories::new(0));
     let own = HistoryWriter::new(&histories);
-    let (mut later, mut silent) = (HistoryWriter::new(&histories), HistoryWriter::new(&histories));
-    let record = OwnedRecord::with_row(b"old");
-    let at = histories.end_phase(&own, || {});
-    histories.wait_for_stragglers();
-    later.begin_commit();
-    write(&record, Some(b"new"), &mut later);
-    later.commit(no_mark);
-    later.leave_commit();
-    // What it wrote was taken back to a savepoint, and nothing is left to be logged.
-    let version = write(&record, Some(b"xxx"), &mut silent);
-    // SAFETY: no other thread is there.
-    #[allow(unsafe_code)]
-    unsafe {
-        record.take_back(version, &mut silent, &pin())
-    };
-    silent.commit(no_mark);
+    let (mut early, mut later) = (HistoryWriter::new(&histories), HistoryWriter::new(&histories));
+    let [changed, gone, new] = [Some("old"), Some("old"), None].map(|row| match row {
+        Some(row) => OwnedRecord::with_row(row.as_bytes()),
+        None => OwnedRecord::with_row(b""),
+    });
+    write(&changed, Some(b"now"), &mut early);
+    write(&gone, None, &mut early);
+    let time = early.draw_time();
+    // It is not before the time that is drawn, and waits for the one that has drawn it.
+    let at = own.snapshot();
+    assert_eq!(time, at.time());
+    early.commit(time, no_mark);
+    write(&changed, Some(b"new"), &mut later);
+    write(&new, Some(b"new"), &mut later);
+    let drawn = later.draw_time();
     let mut row = Vec::new();
-    let found = histories.read_at_phase(&record, &at, &mut row, &pin()).expect("in use");
-    assert_eq!((found, row.as_slice()), (AtPhase::Row, b"old".as_slice()));
+    let mut read = |record: &OwnedRecord| {
+        let found = histories.read_at_time(record, &at, &mut row, &pin()).expect("in use");
+        (found, String::from_utf8_lossy(&row).into_owned())
+    };
+    // The later one has not committed yet, and does not keep the reader waiting.
+    assert_eq!(read(&changed), (AtTime::Row, "now".to_owned()));
+    assert_eq!(read(&gone).0, AtTime::Gone);
+    later.commit(drawn, no_mark);
+    assert_eq!(read(&changed), (AtTime::Row, "now".to_owned()));
+}
+
+#[test]
+fn only_commits_that_have_begun_are_waited_for() {
+    let histories = Arc::new(Histories::new(0));
+    let waiting = HistoryWriter::new(&histories);
+    let mut committing = HistoryWriter::new(&histories);
+    committing.begin_commit();
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            waiting.wait_for_others();
+            is_done.store(true, Ordering::SeqCst);
+        });
+        // Whenever it looks, the slot is in use.
+        while !is_done.load(Ordering::SeqCst) {
+            committing.leave_commit();
+            committing.begin_commit();
+        }
+    });
+    committing.leave_commit();
 }

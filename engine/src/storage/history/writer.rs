@@ -8,12 +8,11 @@ use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::memory::in_database;
 
 use super::chunks::{self, CHUNK_WORDS, Chunk};
-use super::phase::{LAST_POSITION, Phase};
 use super::snapshots::Snapshot;
 use super::{
     COMMITTED, COMMITTING, END, Forgettable, GIVEN_BACK, Handle, Histories, History, INLINE_ROW, KEPT, KIND,
-    KIND_BITS, LARGE_PATCH, MARK, NO_ROW, OWN_ROW, PADDING, PATCH, PREVIOUS, ROLLED_BACK, RUNNING, STATE,
-    TIME_SHIFT, TRANSACTION, UNCHANGED, VALUE, WORD_BYTES,
+    KIND_BITS, LARGE_PATCH, LAST_POSITION, MARK, NO_ROW, OWN_ROW, PADDING, PATCH, PREVIOUS, ROLLED_BACK,
+    RUNNING, STATE, TIME_SHIFT, TRANSACTION, UNCHANGED, VALUE, WORD_BYTES,
 };
 use crate::storage::heap_bytes::HeapBytes;
 use crate::storage::row::{invert, overwrite};
@@ -81,6 +80,8 @@ pub(crate) struct HistoryWriter {
     chunk: *const Chunk,
     /// Where the open transaction begins, if it has written anything.
     transaction: Option<u64>,
+    /// The chunk that it begins in, which is not forgotten before it has ended.
+    first_chunk: *const Chunk,
     kept_bytes: u64,
     /// With this much to forget it makes an attempt.
     next_forgetting: u64,
@@ -88,7 +89,7 @@ pub(crate) struct HistoryWriter {
     next_look: u64,
 }
 
-// SAFETY: the chunk is an allocation of the history's, used only by the owner of the writer.
+// SAFETY: the chunks are allocations of the history's, used only by the owner of the writer.
 unsafe impl Send for HistoryWriter {}
 // SAFETY: shared access only reads.
 unsafe impl Sync for HistoryWriter {}
@@ -105,6 +106,7 @@ impl HistoryWriter {
             next,
             chunk: std::ptr::null(),
             transaction: None,
+            first_chunk: std::ptr::null(),
             kept_bytes: 0,
             next_forgetting: WORTHWHILE,
             next_look: BETWEEN_LOOKS,
@@ -113,7 +115,7 @@ impl HistoryWriter {
 
     /// Switches to another history when the positions of this one run out. To be called between transactions.
     pub(crate) fn renew(&mut self) {
-        debug_assert!(!self.history.commit.is_entered(), "an ended transaction commits no more");
+        debug_assert!(self.history.commit.entered().is_none(), "an ended transaction commits no more");
         if self.next > LAST_POSITION / 2 {
             *self = HistoryWriter::new(&Arc::clone(&self.histories));
         }
@@ -167,6 +169,7 @@ impl HistoryWriter {
         self.words()[STATE].store(RUNNING, Ordering::Relaxed);
         self.next += words as u64;
         self.transaction = Some(begin);
+        self.first_chunk = self.chunk;
         begin
     }
 
@@ -289,30 +292,50 @@ impl HistoryWriter {
         }
     }
 
-    /// From here on everything the open transaction has written is committed, for every snapshot taken later.
-    /// `write_mark` writes the dependencies that its readers take over. All its locks are still held.
-    pub(crate) fn commit(&mut self, write_mark: impl FnOnce(&[AtomicU64])) {
-        self.end(COMMITTED, write_mark);
+    /// Whether the open transaction has left anything here, whose commit needs a time.
+    pub(crate) fn has_versions(&self) -> bool {
+        self.transaction.is_some()
+    }
+
+    /// Draws the commit time of the open transaction, also of one that has changed no row. From here on a
+    /// snapshot that is not before this time waits for its versions, so [`HistoryWriter::commit`] comes soon.
+    /// All its locks are still held, and its log record has its place.
+    #[inline]
+    pub(crate) fn draw_time(&self) -> u64 {
+        let draw = || self.histories.clock.fetch_add(1, Ordering::AcqRel) + 1;
+        let Some(begin) = self.transaction else { return draw() };
+        // SAFETY: forgotten only after it has ended.
+        let state = unsafe { &chunks::words(self.first_chunk, begin)[STATE] };
+        // Invariant 2: a thread that reads the clock later finds at least this.
+        state.store(COMMITTING, Ordering::Relaxed);
+        let time = draw();
+        state.store(time << TIME_SHIFT | COMMITTING, Ordering::Release);
+        time
+    }
+
+    /// From here on everything the open transaction has written is committed at this time, which it has
+    /// drawn, for every snapshot taken later. `write_mark` writes the dependencies that its readers take
+    /// over. All its locks are still held.
+    pub(crate) fn commit(&mut self, time: u64, write_mark: impl FnOnce(&[AtomicU64])) {
+        self.end((time, COMMITTED), write_mark);
     }
 
     /// The records of the open transaction are as they were before it. Its mark covers all transactions that
     /// have written them.
     pub(crate) fn roll_back(&mut self, write_mark: impl FnOnce(&[AtomicU64])) {
-        self.end(ROLLED_BACK, write_mark);
+        if self.has_versions() {
+            let time = self.draw_time();
+            self.end((time, ROLLED_BACK), write_mark);
+        }
     }
 
-    fn end(&mut self, state: u64, write_mark: impl FnOnce(&[AtomicU64])) {
+    fn end(&mut self, (time, state): (u64, u64), write_mark: impl FnOnce(&[AtomicU64])) {
         let Some(begin) = self.transaction.take() else { return };
-        let guard = epoch::pin();
-        let chunk = self.history.chunks.at(begin, &guard);
         // SAFETY: forgotten only after it has ended.
-        let words = unsafe { chunks::words(chunk, begin) };
+        let words = unsafe { chunks::words(self.first_chunk, begin) };
         write_mark(&words[MARK..MARK + self.histories.mark_words]);
-        words[END].store(self.commit_phase().with_position(self.next), Ordering::Relaxed);
+        words[END].store(self.next, Ordering::Relaxed);
         words[KEPT].store(self.kept_bytes, Ordering::Relaxed);
-        // Invariant 2: a thread that reads the clock later finds at least this.
-        words[STATE].store(COMMITTING, Ordering::Relaxed);
-        let time = self.histories.clock.fetch_add(1, Ordering::AcqRel) + 1;
         words[STATE].store(time << TIME_SHIFT | state, Ordering::Release);
         if self.kept_bytes > 0 {
             self.history.kept_bytes.fetch_add(std::mem::take(&mut self.kept_bytes), Ordering::Relaxed);
@@ -320,18 +343,21 @@ impl HistoryWriter {
         self.history.ended.store(self.next, Ordering::Release);
     }
 
-    /// The transaction is about to reserve the place of its log record, in this phase, which stays its phase
-    /// until [`HistoryWriter::leave_commit`]. In between it does not wait.
+    /// Announces that the transaction is about to reserve the place of its log record. Until
+    /// [`HistoryWriter::leave_commit`] it does not wait.
     #[inline]
-    pub(crate) fn begin_commit(&mut self) -> Phase {
-        self.history.commit.enter(&self.histories.phase)
+    pub(crate) fn begin_commit(&mut self) {
+        self.history.commit.enter();
     }
 
-    /// Waits until every transaction that was committing at the time of the call has left its commit. A
-    /// transaction that has announced its commit goes on without waiting, so this takes some microseconds.
+    /// Waits until every transaction of another worker that was committing at the time of the call has left
+    /// its commit. A transaction that has announced its commit goes on without waiting, so this takes some
+    /// microseconds, or as long as the operating system keeps a thread off its processor.
     pub(crate) fn wait_for_others(&self) {
-        for history in self.histories.all() {
-            while !std::ptr::eq(history, &raw const *self.history) && history.commit.is_entered() {
+        let others = self.histories.all().filter(|history| !std::ptr::eq(*history, &raw const *self.history));
+        for history in others {
+            let entered = history.commit.entered();
+            while entered.is_some() && history.commit.entered() == entered {
                 crate::sync::yield_now();
             }
         }
@@ -341,12 +367,6 @@ impl HistoryWriter {
     #[inline]
     pub(crate) fn leave_commit(&mut self) {
         self.history.commit.leave();
-    }
-
-    /// The phase in which the open transaction commits. A transaction without a log record is in no
-    /// particular phase.
-    fn commit_phase(&self) -> Phase {
-        self.history.commit.phase()
     }
 
     /// Forgets the part of this worker's history that is not needed any more, if that is worthwhile. To be
@@ -415,7 +435,7 @@ impl History {
                 waits_for_snapshot = is_followed;
                 break;
             }
-            position = Phase::position_of(words[END].load(Ordering::Relaxed));
+            position = words[END].load(Ordering::Relaxed);
         }
         if position > from {
             // Invariant 4.
@@ -431,7 +451,7 @@ impl History {
         let mut position = from;
         let mut freed = 0;
         while let Some((begin, words)) = self.transaction_from(position, to, guard) {
-            position = Phase::position_of(words[END].load(Ordering::Relaxed));
+            position = words[END].load(Ordering::Relaxed);
             let kept = words[KEPT].load(Ordering::Relaxed);
             if kept > 0 {
                 self.free_rows(begin, position, guard);

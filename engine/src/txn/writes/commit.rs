@@ -2,13 +2,14 @@
 //! free, in this order.
 //!
 //! 1. What is to be logged is put together. That may take some time.
-//! 2. The transaction enters a phase (`capture`), its dependencies are frozen, and its record gets a place.
-//!    If the log has no room, it leaves the phase again, and waits without one.
-//! 3. Its mark is written, its rows are committed, what else it has changed is published, and only then its
+//! 2. The transaction announces its commit (`capture`), its dependencies are frozen, and its record gets a
+//!    place and is filled. If the log has no room, it withdraws the announcement, and waits without one.
+//! 3. It draws its commit time. The time is written into the record, and the record published.
+//! 4. Its mark is written, its rows are committed, what else it has changed is published, and only then its
 //!    locks are released (pitfall 3).
 //!
-//! From the phase to the end of 3, a transaction waits for no lock, no room and no client: others wait for
-//! it, for microseconds.
+//! From the announcement to the end of 4, a transaction waits for no lock, no room and no client: others wait
+//! for it, for microseconds. A full log must not be met with a time in hand, so the place comes first.
 
 use hyades_types::guest;
 
@@ -20,18 +21,44 @@ use crate::mutant::{self, Mutant};
 use crate::protocol::{Append, AppendProgress, CommitPayload, Protocol};
 use crate::storage::history::Handle;
 use crate::txn::lock_table::{Leaver, Trace};
-use crate::txn::{CommitStep, Ending, Flow, Interrupt};
+use crate::txn::{CommitStep, Ending, Flow, Interrupt, Publisher};
+
+/// For mutants: long enough for the next owner of a lock to be woken, or for a checkpoint to take its time.
+#[cold]
+fn linger<T>(before: T) -> T {
+    crate::sync::sleep(std::time::Duration::from_micros(200));
+    before
+}
 
 impl<P: Protocol, R: Reading<P>> Body<P, R> {
-    /// Appends the log record. Returns false if the transaction has written nothing. If it has, it is in a
-    /// phase, and must go on to [`Body::precommit`] at once.
+    /// Appends the log record and draws the commit time. Returns the time, if there is a record.
     #[inline]
-    pub(super) fn append(&mut self, step: CommitStep<'_>) -> Flow<bool> {
-        let Some(commit) = self.complete_payload(step.ending, step.progress) else { return Ok(false) };
-        let Self { shared, dependencies, payload, .. } = self;
+    pub(super) fn append(
+        &mut self,
+        step: CommitStep<'_>,
+        publisher: &mut impl Publisher<P, Body<P, R>>,
+    ) -> Flow<Option<u64>> {
+        let Some(commit) = self.complete_payload(step.ending, step.progress) else {
+            self.shared.protocol.read_only_commit(&mut self.dependencies);
+            publisher.note_place(&self.dependencies, false);
+            return Ok(None);
+        };
+        let Self { shared, dependencies, payload, history, .. } = self;
+        let is_early = mutant::is_active(Mutant::TimeBeforePlace);
+        let early = is_early.then(|| linger(history.draw_time()));
         let payload = CommitPayload { operations: payload.as_bytes(), commit };
-        let stopped = match shared.protocol.log_commit(step.worker, dependencies, &payload, step.progress) {
-            Ok(Append::Done(())) => return Ok(true),
+        let stopped = match shared.protocol.reserve(step.worker, dependencies, &payload, step.progress) {
+            Ok(Append::Done(mut place)) => {
+                place.write(&payload);
+                publisher.note_place(dependencies, true);
+                if mutant::is_active(Mutant::StragglersForgotten) {
+                    linger(());
+                }
+                let is_late = mutant::is_active(Mutant::ReleaseBeforeRaise);
+                let time = if is_late { None } else { Some(early.unwrap_or_else(|| history.draw_time())) };
+                place.publish(time);
+                return Ok(time);
+            }
             Ok(Append::Wait(ticket)) => Interrupt::Wait(ticket),
             Err(error) => error.into(),
         };
@@ -40,7 +67,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         Err(stopped)
     }
 
-    /// Puts the payload together and enters a phase. `None` if there is nothing to commit. A call that has
+    /// Puts the payload together and announces the commit. `None` if there is nothing to log. A call that has
     /// run under other names than it would be replayed under becomes data here.
     #[inline]
     pub(super) fn complete_payload(
@@ -74,8 +101,8 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         Some(self.begin_commit(ending.is_barrier))
     }
 
-    /// Leaves traces and marks, calls `publish` once the rows are committed, and releases everything.
-    pub(super) fn precommit(&mut self, publish: impl FnOnce(&mut Self)) {
+    /// Leaves traces and marks, publishes what is not in rows, and releases everything.
+    pub(super) fn precommit(&mut self, time: Option<u64>, publisher: &mut impl Publisher<P, Body<P, R>>) {
         self.withdraw_wait();
         let trace = match (self.undo.is_empty(), &self.command) {
             (true, _) => Trace::None,
@@ -88,17 +115,16 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         }
         if mutant::is_active(Mutant::ReleaseBeforeRaise) {
             self.end(handle, trace);
-            // Long enough for the next owner to be woken.
-            crate::sync::sleep(std::time::Duration::from_micros(200));
+            linger(());
         }
-        if mutant::is_active(Mutant::StragglersForgotten) {
-            // Long enough for a checkpoint to forget it.
-            crate::sync::sleep(std::time::Duration::from_micros(200));
-        }
+        let is_undated = time.is_none() && self.history.has_versions();
+        let time = if is_undated { Some(self.history.draw_time()) } else { time };
         let Self { shared, dependencies, history, .. } = self;
-        history.commit(|mark| shared.protocol.write_mark(dependencies, mark));
+        if let Some(time) = time {
+            history.commit(time, |mark| shared.protocol.write_mark(dependencies, mark));
+        }
         self.undo.clear();
-        publish(self);
+        publisher.publish(self);
         self.leave_unlocked_change();
         self.history.leave_commit();
         self.end(handle, trace);

@@ -90,8 +90,13 @@ impl<P: Protocol, R: Reading<P>> Control<P> for Shared<P, R> {
         self.purge.len()
     }
 
-    fn capture(&self, before: &mut dyn FnMut(), see: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured {
-        self.capture_phase(before, see, after)
+    fn capture(
+        &self,
+        raised: &mut dyn FnMut(),
+        cut: &mut dyn FnMut(),
+        settled: &mut dyn FnMut(),
+    ) -> Captured {
+        self.capture_time(raised, cut, settled)
     }
 }
 

@@ -91,12 +91,8 @@ impl<P: Protocol, R: Reading<P>> Transaction<P> for Body<P, R> {
     }
 
     fn commit(&mut self, step: CommitStep<'_>, publisher: &mut impl Publisher<P, Self>) -> Flow<()> {
-        let has_written = self.append(step)?;
-        if !has_written {
-            self.shared.protocol.read_only_commit(&mut self.dependencies);
-        }
-        publisher.note_place(&self.dependencies, has_written);
-        self.precommit(|transaction| publisher.publish(transaction));
+        let time = self.append(step, publisher)?;
+        self.precommit(time, publisher);
         Ok(())
     }
 

@@ -12,7 +12,7 @@
 //! So all transactions that commit later follow a change of the first kind, whatever they have written, and
 //! all calls that are logged as commands follow one of the second:
 //!
-//! 1. Commits are *closed*. A committing transaction announces itself (`storage::history::phase`) and then
+//! 1. Commits are *closed*. A committing transaction announces itself (`storage::history`) and then
 //!    checks: if they are closed, it withdraws the announcement and tries again later.
 //! 2. Transactions that had announced themselves before are waited for, some microseconds. Now no transaction
 //!    is between its dependencies and its place in a log.

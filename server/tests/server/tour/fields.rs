@@ -116,12 +116,10 @@ pub(super) fn record(start: u64, bytes: &[u8]) -> String {
     let mut fields = Fields::new(bytes);
     fields.number(4, "length");
     fields.field(1, |kind| format!("kind: {}, a transaction", kind[0]));
-    fields.field(1, |flags| {
-        let phase = if flags[0] & 4 == 0 { "even" } else { "odd" };
-        format!("flags: {}, commit, in an {phase} phase", flags[0])
-    });
+    let flags = fields.field(1, |flags| format!("flags: {}, commit, dated", flags[0]));
+    assert_eq!(flags, [1 | 8]);
     let padding = fields.number(1, "padding") as usize;
-    fields.field(1, |_| "always zero".to_owned());
+    fields.number(7, "commit time");
     let bitmap = fields.varint(|bitmap| format!("LSN vector, which logs it names: {bitmap:#b}"));
     let mut vector = vec![0; 2];
     for log in (0..2).filter(|log| bitmap & 1 << log != 0) {
