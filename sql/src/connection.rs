@@ -163,7 +163,7 @@ impl Database {
 }
 
 impl Connection {
-    fn of(mut session: Session) -> Connection {
+    pub(crate) fn of(mut session: Session) -> Connection {
         session.promise_to_wait();
         Connection { session }
     }

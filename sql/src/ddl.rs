@@ -18,8 +18,8 @@
 //! * Other kinds of objects: `views`, `view_changes`, `materialized_views`, `sequences`, `drawing_defaults`
 //!   (defaults that draw from them), `routine_definition` (procedures and functions), `standard_bodies`,
 //!   `aggregates`, `types`, `enum_types`, `composite_types`, `domains`, `type_spelling` (types in
-//!   stored texts), `stored_texts`, `schemas`, `roles`, `databases`, `triggers`, `extensions`,
-//!   `casts`.
+//!   stored texts), `stored_texts`, `schemas`, `roles`, `databases`, `stored_settings`
+//!   (of roles and databases), `triggers`, `extensions`, `casts`.
 //! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
@@ -63,6 +63,7 @@ pub(crate) mod schemas;
 mod sequences;
 pub(crate) mod standard_bodies;
 mod storage_parameter;
+mod stored_settings;
 mod stored_texts;
 pub(crate) mod table_as;
 mod table_like;

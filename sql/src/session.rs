@@ -315,7 +315,7 @@ impl Database {
         let found = self.database_of(&options)?;
         options.database.clone_from(&found.definition.name);
         let (access, role) = found.let_in(&options)?;
-        let settings = options.settings()?;
+        let settings = options.settings(&access, (found.id, role))?;
         let process = self.shared.sessions.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let cursors = Arc::new(OpenCursors::new(&account));
         let mut environment = self.environment(&options, &settings, (process, &account), &found);

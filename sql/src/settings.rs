@@ -391,6 +391,34 @@ impl Settings {
         Ok(self.get(&lower).unwrap_or_default())
     }
 
+    /// Checks a value that sessions are to begin with.
+    ///
+    /// # Errors
+    /// As [`Settings::set`]; 0A000 for what is not a setting of a whole session.
+    pub(crate) fn check_stored(&self, name: &str, value: &str) -> Result<()> {
+        let lower = name.to_ascii_lowercase();
+        match definition(&lower) {
+            Some(Definition { kind: Kind::Internal, .. }) => Err(cannot_change(&lower)),
+            Some(_) if lower.starts_with("transaction_") || lower == "session_authorization" => Err(refused(
+                Missing::Settings,
+                &format!("\"{lower}\" as a setting that sessions begin with is"),
+            )),
+            // Whether the session may take the role is found out when it begins.
+            Some(_) if lower == "role" => Ok(()),
+            Some(definition) => self.checked(definition, value).map(drop),
+            None => self.check_known(name),
+        }
+    }
+
+    /// Error 42704 for a name that is no setting.
+    pub(crate) fn check_known(&self, name: &str) -> Result<()> {
+        let lower = name.to_ascii_lowercase();
+        match definition(&lower).is_some() || lower.contains('.') {
+            true => Ok(()),
+            false => Err(unknown(name)),
+        }
+    }
+
     /// Records a custom setting of the user.
     fn add_custom(&mut self, name: &str, lower: &str) -> Result<()> {
         let refused = |detail: &str| {

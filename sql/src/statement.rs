@@ -92,9 +92,9 @@ pub(crate) use parsed::{
     ExplainOptions, ExtensionCommand, FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey, IndexedWritten,
     IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo, OnCommit,
     Overriding, Owned, ParameterChange, ParameterHolder, QualifiedName, Refresh, RenameIndex, RoleName,
-    RoleOption, SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TriggerAction,
-    TriggerCommand, TypeAction, WrittenAttribute, WrittenCheck, WrittenDomain, WrittenMethod,
-    WrittenParameter, WrittenReturns, WrittenType,
+    RoleOption, SchemaElement, SequenceOptions, SetValue, SettingChange, SettingScope, SettingsTarget,
+    SqlPart, Statement, TriggerAction, TriggerCommand, TypeAction, WrittenAttribute, WrittenCheck,
+    WrittenDomain, WrittenMethod, WrittenParameter, WrittenReturns, WrittenType,
 };
 
 use lexer::TokenKind;

@@ -9,7 +9,7 @@
 //! database in which no role was ever created has no entries here.
 //!
 //! Files:
-//! * `role`: a role, its attributes and memberships;
+//! * `role`: a role, its attributes and memberships; `settings`: those with which sessions begin;
 //! * `privileges`: sets of privileges, kinds of objects and what is usual for each;
 //! * `list`: GRANT and REVOKE on one access list, and its text (`acl` columns);
 //! * `needed`: a right to be checked, the caller it is checked for, and the refusals.
@@ -35,6 +35,7 @@ mod list;
 mod needed;
 mod privileges;
 mod role;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -42,6 +43,7 @@ pub use list::{Grant, Refused};
 pub use needed::{Caller, NeededRight, denied, no_database, not_owner};
 pub use privileges::{ObjectKind, Privileges};
 pub use role::{Membership, Role, RoleId};
+pub use settings::{SettingsOf, StoredSettings};
 
 use crate::definition::relation::SchemaId;
 
@@ -86,12 +88,14 @@ impl Rights {
 pub struct Access {
     roles: BTreeMap<RoleId, Arc<Role>>,
     objects: BTreeMap<u32, Arc<Rights>>,
+    settings: BTreeMap<SettingsOf, Arc<StoredSettings>>,
 }
 
 impl Access {
-    /// Has the same roles as another one, from here on.
+    /// Has the same roles as another one, with their settings, from here on.
     pub fn take_roles(&mut self, of: &Access) {
         self.roles = of.roles.clone();
+        self.settings = of.settings.clone();
     }
 
     /// The roles that were created, by number.
@@ -126,9 +130,10 @@ impl Access {
         self.roles.insert(id, role);
     }
 
-    /// Removes a dropped role and the memberships in it.
+    /// Removes a dropped role, the memberships in it, and its settings.
     pub fn remove_role(&mut self, id: RoleId) {
         self.roles.remove(&id);
+        self.settings.retain(|of, _| of.role != Some(id));
         for role in self.roles.values_mut() {
             if role.member_of.iter().any(|membership| membership.role == id) {
                 Arc::make_mut(role).member_of.retain(|membership| membership.role != id);

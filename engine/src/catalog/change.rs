@@ -99,9 +99,10 @@ pub(crate) fn apply<T: ObjectAccess>(
         CatalogChange::DropSchema { id } => applying.drop_schema(*id),
         CatalogChange::RenameSchema { id, name } => applying.rename_schema(*id, name),
         CatalogChange::Comment { on, text } => applying.comment(on, text.as_deref()),
-        CatalogChange::PutRole { .. } | CatalogChange::DropRole { .. } | CatalogChange::PutRights { .. } => {
-            applying.change_access(change, applying.overlay.database)
-        }
+        CatalogChange::PutRole { .. }
+        | CatalogChange::DropRole { .. }
+        | CatalogChange::PutSettings { .. }
+        | CatalogChange::PutRights { .. } => applying.change_access(change, applying.overlay.database),
         CatalogChange::PutDatabase { id, definition } => applying.put_database(*id, definition),
         CatalogChange::DropDatabase { id } => applying.drop_database(*id),
         CatalogChange::InDatabase { database, change } => applying.change_other(*database, change),

@@ -21,10 +21,13 @@ pub(crate) fn write(
         into.change_catalog(&change)?;
     }
     let all = databases.all();
-    // Roles are the same in all.
+    // Roles and settings are the same in all.
     let access = all.first().map(|(_, stored)| stored.catalog.access()).unwrap_or_default();
     for (id, role) in access.roles() {
         into.change_catalog(&CatalogChange::PutRole { id, role: (**role).clone() })?;
+    }
+    for (of, settings) in access.settings() {
+        into.change_catalog(&CatalogChange::PutSettings { of, settings: settings.to_vec() })?;
     }
     let mut definitions: HashMap<TableId, TableDefinition> = tables.collect();
     for (id, stored) in all {

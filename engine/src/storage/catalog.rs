@@ -458,13 +458,7 @@ impl Catalog {
             CatalogChange::CreateType { definition } => self.apply_create_type(definition),
             CatalogChange::AlterType { definition } => self.apply_alter_type(definition, guard),
             CatalogChange::DropType { id } => self.apply_drop_type(*id),
-            CatalogChange::Comment { .. }
-            | CatalogChange::PutRole { .. }
-            | CatalogChange::DropRole { .. }
-            | CatalogChange::PutRights { .. }
-            | CatalogChange::PutDatabase { .. }
-            | CatalogChange::DropDatabase { .. }
-            | CatalogChange::InDatabase { .. } => self.apply_beside_objects(change),
+            _ => self.apply_beside_objects(change),
         }
     }
 

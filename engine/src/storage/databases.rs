@@ -140,11 +140,11 @@ impl Databases {
         removed.map(|stored| stored.catalog)
     }
 
-    /// Changes rights in one database, or roles in all of them.
+    /// Changes rights in one database, or roles and settings in all of them.
     pub(crate) fn change_access(&self, database: DatabaseId, change: &AccessChange) {
         let _changing = self.changing.lock();
         let known = self.known();
-        let is_meant = |id: &DatabaseId| matches!(change, AccessChange::Role(..)) || *id == database;
+        let is_meant = |id: &DatabaseId| change.is_common() || *id == database;
         let meant = known.iter().filter(|(id, _)| is_meant(id));
         meant.for_each(|(_, stored)| stored.catalog.change_access(change));
     }
@@ -163,7 +163,9 @@ impl Databases {
                 self.remove(*id).ok_or_else(|| missing(*id))?.mark_tables_dropped();
                 Ok(())
             }
-            CatalogChange::PutRole { .. } | CatalogChange::DropRole { .. } => {
+            CatalogChange::PutRole { .. }
+            | CatalogChange::DropRole { .. }
+            | CatalogChange::PutSettings { .. } => {
                 let _changing = self.changing.lock();
                 self.known().values().try_for_each(|stored| stored.catalog.apply(change, guard))
             }

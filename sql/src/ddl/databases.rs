@@ -206,7 +206,8 @@ impl Viewpoint {
             let what = format!("dropping the database \"{name}\", which was the first one, is");
             return Err(refused(Missing::FirstDatabase, &what));
         }
-        let changes = vec![CatalogChange::DropDatabase { id: database.id }];
+        let mut changes = self.forgotten_settings(database.id);
+        changes.push(CatalogChange::DropDatabase { id: database.id });
         let vacated = Vacated { id: database.id, described: format!("database \"{name}\""), is_forced };
         Ok(DatabaseChanges { changes, vacated: Some(vacated), copied: None })
     }

@@ -35,6 +35,10 @@ impl Compiler<'_> {
             AccessCommand::AlterRole { name, options } => {
                 ("ALTER ROLE", AccessCommand::AlterRole { name, options })
             }
+            AccessCommand::Settings { of, change } => {
+                let tag = if of.is_of_database { "ALTER DATABASE" } else { "ALTER ROLE" };
+                (tag, AccessCommand::Settings { of, change })
+            }
             AccessCommand::RenameRole { name, to } => ("ALTER ROLE", AccessCommand::RenameRole { name, to }),
             AccessCommand::DropRoles { names, if_exists } => {
                 ("DROP ROLE", AccessCommand::DropRoles { names, if_exists })

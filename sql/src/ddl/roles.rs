@@ -39,6 +39,7 @@ impl Viewpoint {
         match command {
             AccessCommand::CreateRole { name, options } => self.created_role(name, options),
             AccessCommand::AlterRole { name, options } => self.altered_role(name, options),
+            AccessCommand::Settings { of, change } => self.stored_settings(of, change),
             AccessCommand::RenameRole { name, to } => self.renamed_role(name, to),
             AccessCommand::DropRoles { names, if_exists } => self.dropped_roles(names, *if_exists, output),
             AccessCommand::GrantRoles { is_revoke, roles, members, option, grantor } => {
@@ -71,7 +72,7 @@ impl Viewpoint {
     }
 
     /// Whether the session may change roles that are not superusers.
-    fn creates_roles(&self) -> bool {
+    pub(super) fn creates_roles(&self) -> bool {
         self.is_superuser() || self.access().role(self.role()).is_some_and(|role| role.creates_roles)
     }
 

@@ -171,11 +171,24 @@ impl SessionOptions {
         }
     }
 
-    /// The settings with which a session begins, except for the role that it takes.
-    pub(super) fn settings(&self) -> Result<Settings> {
+    /// The settings with which a session begins, except for the role that it takes: what the client asks for
+    /// goes before what is stored for its role and database, and that before what the server begins with. A
+    /// stored value that is not valid any more is left out, as in PostgreSQL.
+    pub(super) fn settings(
+        &self,
+        stored: &Access,
+        (database, role): (DatabaseId, RoleId),
+    ) -> Result<Settings> {
         let mut settings = Settings::new(&self.user);
-        let parameters = self.parameters.iter().filter(|(name, _)| !is_role(name));
-        for (name, value) in self.defaults.iter().chain(parameters) {
+        for (name, value) in &self.defaults {
+            settings.set_initial(name, value)?;
+        }
+        for (name, value) in stored.settings_for(database, role).filter(|(name, _)| !is_role(name)) {
+            if let Err(error) = settings.set_initial(name, value) {
+                tracing::warn!("the stored setting {name} of \"{}\" is left out: {error}", self.user);
+            }
+        }
+        for (name, value) in self.parameters.iter().filter(|(name, _)| !is_role(name)) {
             settings.set_initial(name, value)?;
         }
         Ok(settings)
@@ -192,12 +205,22 @@ impl SessionOptions {
 }
 
 impl Session {
-    /// Takes the role that the client wants from the beginning, if it may.
+    /// Takes the role that the client wants from the beginning, if it may; or else the one that is stored for
+    /// its role and database.
     pub(super) fn take_initial_role(&mut self, options: &SessionOptions) -> Result<()> {
-        let Some((name, wanted)) = options.parameters.iter().rfind(|(name, _)| is_role(name)) else {
-            return Ok(());
-        };
-        let role = self.chosen_role(wanted)?;
-        self.view.settings.set_initial(name, &role)
+        if let Some((name, wanted)) = options.parameters.iter().rfind(|(name, _)| is_role(name)) {
+            let role = self.chosen_role(wanted)?;
+            return self.view.settings.set_initial(name, &role);
+        }
+        let access = Arc::clone(self.view.access());
+        let stored = access.settings_for(self.view.database, self.view.role());
+        let Some((name, wanted)) = stored.filter(|(name, _)| is_role(name)).last() else { return Ok(()) };
+        match self.chosen_role(wanted) {
+            Ok(role) => self.view.settings.set_initial(name, &role),
+            Err(error) => {
+                tracing::warn!("the stored role of \"{}\" is not taken: {error}", options.user);
+                Ok(())
+            }
+        }
     }
 }

@@ -16,7 +16,7 @@ use super::lexer::{Token, TokenKind, character_position, identifier_value, strin
 use super::names::quoted;
 use super::parsed::{
     ExplainFormat, ExplainOptions, IsolationModes, ListenStatement, Maintained, QualifiedName, SetValue,
-    SettingScope, Statement,
+    SettingChange, SettingScope, Statement,
 };
 use super::tokens::Tokens;
 
@@ -277,6 +277,34 @@ fn set(tokens: &mut Tokens<'_>) -> Result<Statement> {
     }
     let (name, value) = set_target(tokens)?;
     Ok(Statement::Set { name, value, scope })
+}
+
+/// `SET name TO value`, `SET name FROM CURRENT`, `RESET name` or `RESET ALL`, for sessions to come.
+pub(super) fn setting_change(tokens: &mut Tokens<'_>) -> Result<SettingChange> {
+    if tokens.accept("reset") {
+        if tokens.accept("all") {
+            return Ok(SettingChange::ResetAll);
+        }
+        if tokens.peek().is_word("time") && tokens.peek_at(1).is_word("zone") {
+            tokens.next();
+            tokens.next();
+            return Ok(SettingChange::Reset("timezone".to_owned()));
+        }
+        return Ok(SettingChange::Reset(setting_name(tokens)?));
+    }
+    tokens.expect("set")?;
+    let start = tokens.at;
+    if let Ok(name) = setting_name(tokens)
+        && tokens.accept("from")
+    {
+        tokens.expect("current")?;
+        return Ok(SettingChange::SetFromCurrent(name));
+    }
+    tokens.at = start;
+    Ok(match set_target(tokens)? {
+        (name, SetValue::Text(value)) => SettingChange::Set(name, value),
+        (name, SetValue::Default) => SettingChange::Reset(name),
+    })
 }
 
 fn is_assignment(token: Token<'_>) -> bool {

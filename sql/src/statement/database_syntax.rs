@@ -8,8 +8,9 @@
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
 use hyades_types::refusal::{Missing, refused};
 
+use super::control::setting_change;
 use super::lexer::{Token, TokenKind, character_position};
-use super::parsed::{DatabaseCommand, DatabaseOptions, Statement};
+use super::parsed::{AccessCommand, DatabaseCommand, DatabaseOptions, SettingsTarget, Statement};
 use super::role_syntax::role;
 use super::tokens::Tokens;
 
@@ -51,8 +52,13 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
         tokens.next();
         tokens.expect("to")?;
         DatabaseCommand::Own { name, to: role(&mut tokens)? }
-    } else if ["set", "reset", "refresh"].iter().any(|word| first.is_word(word)) {
-        return unsupported(&tokens, first, Missing::Settings, "settings of databases are");
+    } else if first.is_word("set") || first.is_word("reset") {
+        let of = SettingsTarget { role: None, database: Some(name), is_of_database: true };
+        let change = setting_change(&mut tokens)?;
+        tokens.end()?;
+        return Ok(Some(Statement::Access(Box::new(AccessCommand::Settings { of, change }))));
+    } else if first.is_word("refresh") {
+        return unsupported(&tokens, first, Missing::Locales, "REFRESH COLLATION VERSION is");
     } else {
         tokens.accept("with");
         DatabaseCommand::Alter { name, options: options(&mut tokens, false)? }

@@ -16,7 +16,9 @@ use hyades_engine::db::TableLock;
 use hyades_types::cursors::FetchDirection;
 use hyades_types::definition::{ParameterMode, RoutineKind, RoutineTraits};
 
-pub(crate) use self::access_commands::{AccessCommand, Granted, GrantedOn, Owned, RoleName, RoleOption};
+pub(crate) use self::access_commands::{
+    AccessCommand, Granted, GrantedOn, Owned, RoleName, RoleOption, SettingChange, SettingsTarget,
+};
 pub(crate) use self::cast_commands::{CastCommand, WrittenMethod};
 pub(crate) use self::explain_options::{ExplainFormat, ExplainOptions};
 pub(crate) use self::extension_commands::{CreateExtension, ExtensionCommand};

@@ -7,9 +7,11 @@ use hyades_types::definition::RoutineKind;
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
 use hyades_types::refusal::Missing;
 
+use super::control::setting_change;
 use super::lexer::{Token, TokenKind, character_position};
 use super::parsed::{
-    AccessCommand, Granted, GrantedOn, QualifiedName, RoleName, RoleOption, Statement, WrittenParameter,
+    AccessCommand, Granted, GrantedOn, QualifiedName, RoleName, RoleOption, SettingsTarget, Statement,
+    WrittenParameter,
 };
 use super::routine_syntax::signature_of;
 use super::tokens::Tokens;
@@ -107,8 +109,8 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
     if kind(&mut tokens).is_none() {
         return Ok(None);
     }
-    if tokens.accept("all") {
-        return tokens.unsupported_before(Missing::Settings, "settings of roles are");
+    if !is_group && tokens.accept("all") {
+        return stored_settings(&mut tokens, None).map(Some);
     }
     let token = tokens.peek();
     let name = role(&mut tokens)?;
@@ -131,12 +133,27 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
         return Ok(Some(statement(AccessCommand::RenameRole { name, to })));
     }
     if ["set", "reset", "in"].iter().any(|word| tokens.peek().is_word(word)) {
-        return tokens.unsupported(Missing::Settings, "settings of roles are");
+        return stored_settings(&mut tokens, Some(name)).map(Some);
     }
     tokens.accept("with");
     let options = options(&mut tokens, false)?;
     tokens.end()?;
     Ok(Some(statement(AccessCommand::AlterRole { name, options })))
+}
+
+/// What follows the name in `ALTER ROLE name [IN DATABASE database] SET ...`.
+fn stored_settings(tokens: &mut Tokens<'_>, role: Option<RoleName>) -> Result<Statement> {
+    let database = match tokens.accept("in") {
+        true => {
+            tokens.expect("database")?;
+            Some(tokens.identifier()?)
+        }
+        false => None,
+    };
+    let change = setting_change(tokens)?;
+    tokens.end()?;
+    let of = SettingsTarget { role, database, is_of_database: false };
+    Ok(statement(AccessCommand::Settings { of, change }))
 }
 
 /// `DROP ROLE [IF EXISTS] a, b`.

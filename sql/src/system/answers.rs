@@ -95,6 +95,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_am" => cluster::access_methods,
         "pg_authid" => roles::authorizations,
         "pg_auth_members" => roles::memberships,
+        "pg_db_role_setting" => roles::stored_settings,
         "pg_get_keywords" => builtins::keywords,
         "pg_group" => roles::groups,
         "pg_roles" => roles::roles,

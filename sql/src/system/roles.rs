@@ -1,8 +1,11 @@
 //! Roles, memberships, owners and access lists.
 
 use hyades_engine::db::SeenDatabase;
+use std::sync::Arc;
+
 use hyades_types::access::{
-    Access, AccessItem, DATABASE_OBJECT, ObjectKind, Privileges, Role, RoleId, no_database,
+    Access, AccessItem, DATABASE_OBJECT, ObjectKind, Privileges, Role, RoleId, SettingsOf, StoredSettings,
+    no_database,
 };
 use hyades_types::definition::SequenceId;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -54,6 +57,7 @@ pub(super) fn roles(system: &System) -> Vec<NamedRow> {
         row.push(("rolpassword", text("********")));
         row.push(("rolvaliduntil", or_null(role.valid_until, Value::TimestampTz)));
         row.push(("rolbypassrls", truth(role.bypasses_row_security)));
+        row.push(("rolconfig", settings_of_role(system, id)));
         row.push(("oid", oid(id)));
         row
     };
@@ -93,6 +97,7 @@ fn users_with(system: &System, password: impl Fn(&Role) -> Value) -> Vec<NamedRo
             ("usebypassrls", truth(role.bypasses_row_security)),
             ("passwd", password(&role)),
             ("valuntil", or_null(role.valid_until, Value::TimestampTz)),
+            ("useconfig", settings_of_role(system, id)),
         ]
     };
     shown_roles(system).into_iter().filter(|(_, role)| role.can_log_in).map(row).collect()
@@ -125,6 +130,32 @@ pub(super) fn memberships(system: &System) -> Vec<NamedRow> {
         }
     }
     rows
+}
+
+/// `pg_db_role_setting`
+pub(super) fn stored_settings(system: &System) -> Vec<NamedRow> {
+    let row = |(of, settings): (SettingsOf, &Arc<StoredSettings>)| {
+        vec![
+            ("setdatabase", oid(of.database.map_or(0, |database| database.0))),
+            ("setrole", oid(of.role.map_or(0, |role| role.0))),
+            ("setconfig", written_settings(settings)),
+        ]
+    };
+    system.facts.access.settings().map(row).collect()
+}
+
+/// The settings of a role in all databases, for a view; NULL if there are none.
+fn settings_of_role(system: &System, role: u32) -> Value {
+    let of = SettingsOf { database: None, role: Some(RoleId(role)) };
+    match system.facts.access.settings_of(of) {
+        [] => Value::Null,
+        settings => written_settings(settings),
+    }
+}
+
+fn written_settings(settings: &[(String, String)]) -> Value {
+    let written = settings.iter().map(|(name, value)| text(format!("{name}={value}")));
+    Value::array(ArrayElement::Text, written.collect())
 }
 
 /// `information_schema.enabled_roles`: the roles whose rights the current role has.

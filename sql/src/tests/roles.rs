@@ -21,6 +21,7 @@ use hyades_types::random::Random;
 use self::model::{Attributes, FIRST_NAME, Model, Outcome, PRIVILEGES, RELATIONS, VIEW, Who};
 use super::engine::{TestEngine, Trouble};
 use super::sessions::{Hyades, Postgres, Sessions};
+use crate::connection::Connection;
 use crate::session::{Database, SessionOptions};
 
 /// The roles that are created have these names.
@@ -421,4 +422,69 @@ fn no_role_takes_the_name_of_a_superuser() {
     // It does not become the superuser's when the role goes.
     boss.execute("drop role taken", &[]).expect("it is done");
     assert_eq!(is_superuser("taken"), None);
+}
+
+#[test]
+fn sessions_begin_with_the_settings_that_are_stored_for_them() {
+    let database = database();
+    let mut boss = database.connect().expect("a connection");
+    let mut run = |sql: &str| boss.execute(sql, &[]).map(drop);
+    for sql in [
+        "create role ada login",
+        "create role eve login",
+        "create role owner",
+        "grant owner to ada",
+        "create database other",
+        "alter role all set lock_timeout = 1",
+        "alter database hyades set lock_timeout = 2",
+        "alter database hyades set my.place = 'here'",
+        "alter role ada set lock_timeout = 3",
+        "alter role ada in database other set lock_timeout = 4",
+        "alter role ada set temp_file_limit = '1GB'",
+        "alter role ada set role = owner",
+        "alter role eve set role = owner",
+    ] {
+        run(sql).expect(sql);
+    }
+    let session = |user: &str, in_database: &str, parameters: &[(&str, &str)]| {
+        let (user, in_database) = (user.to_owned(), in_database.to_owned());
+        let role = database.login(&user).map(|login| login.role);
+        let given = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let parameters = parameters.iter().map(given).collect();
+        let options =
+            SessionOptions { user, role, database: in_database, parameters, ..SessionOptions::default() };
+        Connection::of(database.session(options).expect("a session"))
+    };
+    let of = |session: &mut Connection, name: &str| session.session().setting(name).unwrap_or_default();
+    for (user, place, parameters, expected) in [
+        ("eve", "other", &[][..], "1ms"),
+        ("eve", "hyades", &[], "2ms"),
+        ("ada", "hyades", &[], "3ms"),
+        ("ada", "other", &[], "4ms"),
+        ("ada", "other", &[("lock_timeout", "5")], "5ms"),
+    ] {
+        let mut session = session(user, place, parameters);
+        assert_eq!(of(&mut session, "lock_timeout"), expected, "{user} {place} {parameters:?}");
+    }
+    // What only a superuser may set was allowed when it was stored. A role is taken if it may be.
+    let mut own = session("ada", "hyades", &[]);
+    assert_eq!(
+        ["temp_file_limit", "my.place", "role"].map(|name| of(&mut own, name)),
+        ["1GB", "here", "owner"]
+    );
+    assert_eq!(of(&mut session("eve", "hyades", &[]), "role"), "none");
+    // RESET leads back to it, and what is stored later is for later sessions.
+    run("alter role ada set lock_timeout = 9").expect("set");
+    own.execute("set lock_timeout = 7", &[]).expect("set");
+    own.execute("reset lock_timeout", &[]).expect("reset");
+    assert_eq!(of(&mut own, "lock_timeout"), "3ms");
+    drop(own);
+    run("drop database other").expect("dropped");
+    run("drop role eve").expect("dropped");
+    let left = database.connect().expect("a connection").query(
+        "select count(*) from pg_db_role_setting s where setrole <> 0 and setrole not in (select oid from pg_roles)
+           or setdatabase <> 0 and setdatabase not in (select oid from pg_database)",
+        &[],
+    );
+    assert_eq!(format!("{:?}", left.expect("an answer")), "[[BigInt(0)]]");
 }

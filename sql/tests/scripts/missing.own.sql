@@ -20,7 +20,6 @@ create trusted procedural language l;
 alter user mapping for x server s options (a 'b');
 drop server s;
 drop transform for int language c;
-alter database d set work_mem = 1;
 alter table t cluster on t_pkey;
 alter table t set tablespace x;
 alter table t set access method heap;

@@ -3,8 +3,6 @@ create role ada;
 create table t (id int);
 grant select (id) on t to ada;
 alter default privileges grant select on tables to ada;
-alter role ada set work_mem = '4MB';
-alter role all reset all;
 drop owned by ada;
 reassign owned by ada to hyades;
 create role old password 'md5aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hyades_types::access::{Access, Rights, Role, RoleId};
+use hyades_types::access::{Access, Rights, Role, RoleId, SettingsOf, StoredSettings};
 use hyades_types::definition::CatalogChange;
 use hyades_types::error::{Error, Result};
 
@@ -13,6 +13,7 @@ use super::Catalog;
 #[derive(Clone)]
 pub(crate) enum AccessChange {
     Role(RoleId, Option<Arc<Role>>),
+    Settings(SettingsOf, Arc<StoredSettings>),
     Rights(u32, Arc<Rights>),
 }
 
@@ -22,6 +23,9 @@ impl AccessChange {
         Some(match change {
             CatalogChange::PutRole { id, role } => AccessChange::Role(*id, Some(Arc::new(role.clone()))),
             CatalogChange::DropRole { id } => AccessChange::Role(*id, None),
+            CatalogChange::PutSettings { of, settings } => {
+                AccessChange::Settings(*of, Arc::new(settings.clone()))
+            }
             CatalogChange::PutRights { object, rights } => {
                 AccessChange::Rights(*object, Arc::new(rights.clone()))
             }
@@ -29,10 +33,16 @@ impl AccessChange {
         })
     }
 
+    /// Whether it is the same in all databases.
+    pub(crate) fn is_common(&self) -> bool {
+        !matches!(self, AccessChange::Rights(..))
+    }
+
     pub(crate) fn put(&self, access: &mut Access) {
         match self {
             AccessChange::Role(id, Some(role)) => access.put_role(*id, Arc::clone(role)),
             AccessChange::Role(id, None) => access.remove_role(*id),
+            AccessChange::Settings(of, settings) => access.put_settings(*of, Arc::clone(settings)),
             AccessChange::Rights(object, rights) => access.put_rights(*object, Arc::clone(rights)),
         }
     }

@@ -80,6 +80,26 @@ pub(crate) enum Owned<A> {
     Type(QualifiedName),
 }
 
+/// The sessions whose settings a command changes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SettingsTarget {
+    /// `None`: the sessions of every role.
+    pub(crate) role: Option<RoleName>,
+    pub(crate) database: Option<String>,
+    /// Whether it was written as ALTER DATABASE.
+    pub(crate) is_of_database: bool,
+}
+
+/// A change of the settings with which sessions begin.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SettingChange {
+    Set(String, String),
+    /// SET ... FROM CURRENT.
+    SetFromCurrent(String),
+    Reset(String),
+    ResetAll,
+}
+
 /// A statement about roles and rights.
 #[derive(Clone, Debug)]
 pub(crate) enum AccessCommand<A> {
@@ -90,6 +110,11 @@ pub(crate) enum AccessCommand<A> {
     AlterRole {
         name: RoleName,
         options: Vec<RoleOption>,
+    },
+    /// ALTER ROLE ... SET, ALTER DATABASE ... SET.
+    Settings {
+        of: SettingsTarget,
+        change: SettingChange,
     },
     RenameRole {
         name: RoleName,
