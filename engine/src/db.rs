@@ -119,6 +119,8 @@ pub trait Engine: Send + Sync {
     /// Keys whose row is gone and that are still in their index, because their absence must still be seen or
     /// because they have not been purged yet.
     fn tombstones(&self) -> usize;
+    /// The numbers ([`Work::lock_owner`]) of the workers whose transactions that of this worker waits for.
+    fn blockers(&self, worker: u64) -> Vec<u64>;
     /// How far the logs have come, and what memory is used for.
     fn statistics(&self) -> EngineStatistics;
     /// How much memory the database was given.
@@ -178,6 +180,8 @@ pub trait Work: Send {
     fn commits_soon(&self) -> bool {
         false
     }
+    /// The number under which the locks of its transactions are known. It changes after some billion of them.
+    fn lock_owner(&self) -> u64;
     /// Whether the open transaction is serializable and another one waits for one of its locks.
     fn is_waited_for(&self) -> bool;
     /// Precommits: appends the log record and releases the locks. The answer may go out when the returned
@@ -497,6 +501,10 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
         self.control.tombstones()
     }
 
+    fn blockers(&self, worker: u64) -> Vec<u64> {
+        self.control.blockers(worker)
+    }
+
     fn statistics(&self) -> EngineStatistics {
         let versions = self.control.version_bytes();
         EngineStatistics::of(self.protocol.logs(), &self.databases, versions)
@@ -707,6 +715,10 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
 
     fn commits_soon(&self) -> bool {
         self.overlay.is_empty() && self.transaction.commits_soon()
+    }
+
+    fn lock_owner(&self) -> u64 {
+        self.transaction.worker()
     }
 
     fn is_waited_for(&self) -> bool {

@@ -563,6 +563,9 @@ pub trait Control<P: Protocol>: Send + Sync + Sized + 'static {
     /// Number of keys whose row is gone and that have not left their index yet.
     fn tombstones(&self) -> usize;
 
+    /// The workers whose transactions that of this worker waits for; see [`Transaction::worker`].
+    fn blockers(&self, worker: u64) -> Vec<u64>;
+
     /// Bytes that are kept for older versions of rows.
     fn version_bytes(&self) -> u64;
 
@@ -771,6 +774,9 @@ pub trait Transaction<P: Protocol>: ObjectAccess + Sized {
 
     /// Whether there is only little to log and to release.
     fn commits_soon(&self) -> bool;
+
+    /// The number under which its locks are known.
+    fn worker(&self) -> u64;
 
     /// Whether it is serializable and another transaction waits for one of its locks.
     fn is_waited_for(&self) -> bool;

@@ -245,10 +245,10 @@ impl Database {
         Database {
             shared: Arc::new(Shared {
                 memory: engine.memory_limits(),
-                engine,
                 sessions: AtomicI32::new(0),
                 transactions: AtomicI64::new(0),
-                activities: Arc::default(),
+                activities: Arc::new(Activities::of_engine(&engine)),
+                engine,
                 neighbours: Mutex::default(),
                 superuser_names: Arc::default(),
                 has_had_roles: AtomicBool::new(false),
@@ -283,15 +283,16 @@ impl Database {
     fn register(
         &self,
         (options, found): (&SessionOptions, &FoundDatabase),
-        process: i32,
+        (process, lock_owner): (i32, u64),
         identity: &Identity,
         account: &Arc<Account>,
-        stop: Arc<StopRequest>,
+        stop: &Arc<StopRequest>,
     ) -> Result<Arc<Activity>> {
         let database = (found.id, options.database.as_str());
-        let activity = Arc::new(Activity::new(&options.user, database, process, stop));
+        let activity = Arc::new(Activity::new(&options.user, database, process, Arc::clone(stop)));
         activity.is_role(identity.role());
         activity.pays(account);
+        activity.locks(lock_owner, &found.neighbours.advisory_locks);
         let of_role = identity.connection_limit(options.sessions_per_role);
         let of_database = found.connection_limit().filter(|_| !identity.is_superuser);
         self.shared.activities.add(process, &activity, (of_role, of_database)).map_err(|full| {
@@ -320,12 +321,12 @@ impl Database {
         let cursors = Arc::new(OpenCursors::new(&account));
         let mut environment = self.environment(&options, &settings, (process, &account), &found);
         environment.cursors = Some(Arc::clone(&cursors) as Arc<dyn SessionCursors>);
-        let stop = Arc::clone(&environment.stop);
         let identity = Identity::of(role, &options.user, access, found.catalog.access_version());
         options.check_parameters(identity.is_superuser)?;
         let worker = self.shared.engine.worker_in(found.id).ok_or_else(|| no_database(&options.database))?;
-        let guest = Box::new(Guest::new(Arc::clone(&stop)));
-        let activity = self.register((&options, &found), process, &identity, &account, stop)?;
+        let guest = Box::new(Guest::new(Arc::clone(&environment.stop)));
+        let owner = (process, worker.lock_owner());
+        let activity = self.register((&options, &found), owner, &identity, &account, &environment.stop)?;
         let view = Viewpoint {
             engine: Arc::clone(&self.shared.engine),
             database: found.id,

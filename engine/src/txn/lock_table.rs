@@ -214,6 +214,15 @@ impl<T: Trail> LockTable<T> {
         })
     }
 
+    /// The transactions that the transaction of a worker waits for.
+    pub(crate) fn hindering(&self, worker: u64) -> Vec<TransactionId> {
+        let waiting = self.waits.all().into_iter().filter(|(waiter, _)| waiter.worker() == worker);
+        let others = |(waiter, resource): (TransactionId, Resource)| {
+            self.bucket(resource).get(resource).map(|entry| entry.hindering(waiter)).unwrap_or_default()
+        };
+        waiting.flat_map(others).collect()
+    }
+
     /// The transactions that hold a resource, with their modes.
     pub(crate) fn holders(&self, resource: Resource) -> Vec<(TransactionId, LockMode)> {
         self.bucket(resource).get(resource).map(|entry| entry.line().holders).unwrap_or_default()

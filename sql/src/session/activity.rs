@@ -1,5 +1,5 @@
 //! What the sessions of a database are doing, as other sessions see it: `pg_stat_activity`,
-//! `pg_cancel_backend`, `pg_terminate_backend`.
+//! `pg_cancel_backend`, `pg_terminate_backend`, `pg_blocking_pids`.
 //!
 //! Each session writes its own [`Activity`]: two or three plain stores for each statement, and the
 //! statement itself only if it differs from the last one. Readers see these fields while they change, so a
@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
+use hyades_engine::db::Engine;
 use hyades_types::access::{Caller, RoleId};
 use hyades_types::definition::DatabaseId;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -18,6 +19,7 @@ use hyades_types::memory::Account;
 use hyades_types::value::Value;
 use parking_lot::Mutex;
 
+use super::advisory_locks::AdvisoryTable;
 use super::prepared::Prepared;
 use super::statistics::{Counters, Counts, SessionCounts};
 use crate::system::object_id::OWNER;
@@ -125,6 +127,8 @@ pub(super) struct Activity {
     pub(super) controller: OnceLock<Box<dyn Controller>>,
     pub(super) counters: Counters,
     account: OnceLock<Weak<Account>>,
+    /// Whose locks its transactions hold, and the advisory locks of its database.
+    locks: OnceLock<(u64, Weak<AdvisoryTable>)>,
 }
 
 impl Activity {
@@ -151,6 +155,7 @@ impl Activity {
             controller: OnceLock::new(),
             counters: Counters::default(),
             account: OnceLock::new(),
+            locks: OnceLock::new(),
         }
     }
 
@@ -178,6 +183,15 @@ impl Activity {
     /// Makes this account the one that is charged for the session.
     pub(super) fn pays(&self, account: &Arc<Account>) {
         let _ = self.account.set(Arc::downgrade(account));
+    }
+
+    /// Its transactions lock under this number ([`Engine::blockers`]), and its advisory locks are here.
+    pub(super) fn locks(&self, owner: u64, advisory: &Arc<AdvisoryTable>) {
+        let _ = self.locks.set((owner, Arc::downgrade(advisory)));
+    }
+
+    fn lock_owner(&self) -> Option<u64> {
+        self.locks.get().map(|(owner, _)| *owner)
     }
 
     fn used_bytes(&self) -> u64 {
@@ -296,6 +310,7 @@ pub(super) struct Activities {
     before: Mutex<BTreeMap<DatabaseId, Counts>>,
     /// The databases that sessions want for themselves.
     closed: Mutex<BTreeSet<DatabaseId>>,
+    engine: OnceLock<Arc<dyn Engine>>,
 }
 
 impl std::fmt::Debug for Activities {
@@ -376,6 +391,32 @@ impl Activities {
         sessions.get(&number).map_or(number, |activity| activity.process.load(Ordering::Relaxed))
     }
 
+    /// Tells it who knows about locks.
+    pub(super) fn of_engine(engine: &Arc<dyn Engine>) -> Activities {
+        let activities = Activities::default();
+        let _ = activities.engine.set(Arc::clone(engine));
+        activities
+    }
+
+    /// The process numbers of the sessions for which one waits.
+    fn blocking(&self, process: i32) -> Vec<i32> {
+        let sessions: Vec<(i32, Arc<Activity>)> =
+            self.sessions.lock().iter().map(|(number, one)| (*number, Arc::clone(one))).collect();
+        let process_of = |one: &Activity| one.process.load(Ordering::Relaxed);
+        let Some((number, waiting)) = sessions.iter().find(|(_, one)| process_of(one) == process) else {
+            return Vec::new();
+        };
+        let Some((owner, advisory)) = waiting.locks.get() else { return Vec::new() };
+        let owners = self.engine.get().map(|engine| engine.blockers(*owner)).unwrap_or_default();
+        let holders = advisory.upgrade().map(|table| table.blockers(*number)).unwrap_or_default();
+        let blocks = |(number, one): &&(i32, Arc<Activity>)| {
+            one.lock_owner().is_some_and(|owner| owners.contains(&owner)) || holders.contains(number)
+        };
+        let mut found: Vec<i32> = sessions.iter().filter(blocks).map(|(_, one)| process_of(one)).collect();
+        found.sort_unstable();
+        found
+    }
+
     fn find(&self, process: i32) -> Option<Arc<Activity>> {
         self.all().into_iter().find(|activity| activity.process.load(Ordering::Relaxed) == process)
     }
@@ -398,6 +439,10 @@ impl Sessions for SessionsOfOthers {
         check_may_stop(&self.caller, &other, stop)?;
         other.stop(stop);
         Ok(true)
+    }
+
+    fn blocking(&self, process: i32) -> Vec<i32> {
+        self.activities.blocking(process)
     }
 }
 
@@ -447,5 +492,9 @@ impl Sessions for Activities {
             activity.stop(stop);
         }
         Ok(found.is_some())
+    }
+
+    fn blocking(&self, process: i32) -> Vec<i32> {
+        Activities::blocking(self, process)
     }
 }

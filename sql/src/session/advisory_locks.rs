@@ -197,20 +197,24 @@ impl State {
         }
     }
 
+    /// The sessions for which one waits: holders, and those ahead of it.
+    fn hindering(&self, waiter: i32) -> Vec<i32> {
+        let waits = self.waits.get(&waiter).filter(|wait| !wait.is_granted);
+        let found = waits.and_then(|wait| Some((wait, self.entries.get(&wait.request.key)?)));
+        let Some((wait, entry)) = found else { return Vec::new() };
+        let holders = entry.holders.iter().filter(|(_, held)| held.hinders(wait.request.is_shared));
+        let ahead = entry.queue.iter().take_while(|(other, _)| *other != waiter);
+        let ahead = ahead.filter(|(_, other)| !(other.is_shared && wait.request.is_shared));
+        let all = holders.map(|(holder, _)| *holder).chain(ahead.map(|(other, _)| *other));
+        all.filter(|other| *other != waiter).collect()
+    }
+
     /// Whether a chain of waits leads from `session` back to it.
     fn is_in_circle(&self, session: i32) -> bool {
         let mut reached = HashSet::new();
         let mut stack = vec![session];
         while let Some(waiter) = stack.pop() {
-            let Some(wait) = self.waits.get(&waiter).filter(|wait| !wait.is_granted) else { continue };
-            let Some(entry) = self.entries.get(&wait.request.key) else { continue };
-            let holders = entry.holders.iter().filter(|(_, held)| held.hinders(wait.request.is_shared));
-            let ahead = entry.queue.iter().take_while(|(other, _)| *other != waiter);
-            let ahead = ahead.filter(|(_, other)| !(other.is_shared && wait.request.is_shared));
-            for next in holders.map(|(holder, _)| *holder).chain(ahead.map(|(other, _)| *other)) {
-                if next == waiter {
-                    continue;
-                }
+            for next in self.hindering(waiter) {
                 if next == session {
                     return true;
                 }
@@ -310,6 +314,11 @@ impl AdvisoryTable {
         let shown =
             |((session, key, is_shared), is_granted)| ShownLock { key, session, is_shared, is_granted };
         Ok(all.into_iter().map(shown).collect())
+    }
+
+    /// The sessions for which one waits.
+    pub(super) fn blockers(&self, session: i32) -> Vec<i32> {
+        self.state.lock().hindering(session)
     }
 
     /// Gives up what the session's transaction has taken since `mark`.

@@ -121,6 +121,10 @@ impl Engine for TestEngine {
     fn tombstones(&self) -> usize {
         self.inner.tombstones()
     }
+
+    fn blockers(&self, worker: u64) -> Vec<u64> {
+        self.inner.blockers(worker)
+    }
     fn memory_limits(&self) -> Limits {
         self.inner.memory_limits()
     }
@@ -212,6 +216,10 @@ impl Work for TestWorker {
 
     fn commits_soon(&self) -> bool {
         self.inner.commits_soon()
+    }
+
+    fn lock_owner(&self) -> u64 {
+        self.inner.lock_owner()
     }
 
     fn is_waited_for(&self) -> bool {

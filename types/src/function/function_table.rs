@@ -750,6 +750,10 @@ extension_functions! {
     TerminateBackend: strict, SESSIONS, general {
         "pg_terminate_backend" => (INT4) -> BOOL;
     }
+    /// `pg_blocking_pids`
+    BlockingProcesses: strict, SESSIONS, general {
+        "pg_blocking_pids" => (INT4) -> INT4S;
+    }
     // Advisory locks; a result of type void is an empty text
     AdvisoryLock: strict, SESSIONS, session { "pg_advisory_lock" => (INT8) -> TEXT, (INT4, INT4) -> TEXT; }
     AdvisoryLockShared: strict, SESSIONS, session { "pg_advisory_lock_shared" => (INT8) -> TEXT, (INT4, INT4) -> TEXT; }

@@ -6,7 +6,7 @@ use crate::compare;
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::guest::Stop;
-use crate::value::Value;
+use crate::value::{ArrayElement, Value};
 
 use super::{Function, mismatch};
 
@@ -33,6 +33,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             Ok(Value::Uuid(uuid::Builder::from_random_bytes(bytes).into_uuid().into_bytes()))
         }
         Function::CancelBackend => stop_session(arguments, Stop::Cancel, environment),
+        Function::BlockingProcesses => blocking_sessions(arguments, environment),
         Function::TerminateBackend => stop_session(arguments, Stop::End, environment),
         _ => Err(mismatch(function, arguments)),
     }
@@ -55,6 +56,15 @@ fn extreme(arguments: &[Value], wanted: Ordering, order: fn(&Value, &Value) -> O
         }
     }
     best.clone()
+}
+
+fn blocking_sessions(arguments: &[Value], environment: &Environment) -> Result<Value> {
+    let found = match (arguments, &environment.sessions) {
+        ([Value::Integer(process)], Some(sessions)) => sessions.blocking(*process),
+        _ => Vec::new(),
+    };
+    // Bounded: by the number of sessions.
+    Ok(Value::array(ArrayElement::Integer, found.into_iter().map(Value::Integer).collect()))
 }
 
 fn stop_session(arguments: &[Value], stop: Stop, environment: &Environment) -> Result<Value> {

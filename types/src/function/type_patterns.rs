@@ -9,6 +9,7 @@ use crate::value::{ArrayElement, SqlType};
 pub(super) const BOOL: TypePattern = TypePattern::Exact(SqlType::Boolean);
 pub(super) const INT2: TypePattern = TypePattern::Exact(SqlType::SmallInt);
 pub(super) const INT4: TypePattern = TypePattern::Exact(SqlType::Integer);
+pub(super) const INT4S: TypePattern = TypePattern::Exact(SqlType::Array(ArrayElement::Integer));
 pub(super) const INT8: TypePattern = TypePattern::Exact(SqlType::BigInt);
 pub(super) const FLOAT4: TypePattern = TypePattern::Exact(SqlType::Real);
 pub(super) const FLOAT8: TypePattern = TypePattern::Exact(SqlType::DoublePrecision);

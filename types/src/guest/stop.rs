@@ -107,4 +107,7 @@ pub trait Sessions: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// An error that keeps this session from doing so.
     fn stop(&self, process: i32, stop: Stop) -> Result<bool>;
+
+    /// The process numbers of the sessions for which the one of this number waits, ascending.
+    fn blocking(&self, process: i32) -> Vec<i32>;
 }

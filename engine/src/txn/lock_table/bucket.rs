@@ -152,6 +152,24 @@ impl Entry {
         waiter != holder && (queue.waiters.iter().any(is_refused) || queue.onlookers.iter().any(looks_on))
     }
 
+    /// The transactions that a waiter waits for: those that hold the resource, and those ahead of it in the
+    /// queue, in modes that conflict with its own.
+    pub(super) fn hindering(&self, waiter: TransactionId) -> Vec<TransactionId> {
+        let Some(queue) = &self.waiting else { return Vec::new() };
+        if let Some(onlooker) = queue.onlookers.iter().find(|onlooker| onlooker.transaction == waiter) {
+            return onlooker.others.clone();
+        }
+        let Some(own) = queue.waiters.iter().find(|other| other.transaction == waiter) else {
+            return Vec::new();
+        };
+        let holders = self.granted.iter().map(|grant| (grant.transaction, grant.mode));
+        let ahead = queue.waiters.iter().take_while(|other| other.transaction != waiter);
+        let others = holders.chain(ahead.map(|other| (other.transaction, other.mode)));
+        let hinders =
+            |(other, mode): &(TransactionId, LockMode)| *other != waiter && !mode.is_compatible(own.mode);
+        others.filter(hinders).map(|(other, _)| other).collect()
+    }
+
     /// Whether a request in this mode hinders no waiter.
     #[inline]
     pub(super) fn is_beside_waiters(&self, mode: LockMode) -> bool {

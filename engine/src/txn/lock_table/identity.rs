@@ -23,6 +23,11 @@ impl TransactionId {
     /// Marks the numbers of transactions that wait for nothing and are over in a moment.
     pub(crate) const BRIEF: u64 = 1 << 63;
 
+    /// The number of its worker.
+    pub(crate) fn worker(self) -> u64 {
+        (self.0 & !Self::BRIEF) >> 32
+    }
+
     pub(crate) fn is_brief(self) -> bool {
         self.0 & Self::BRIEF != 0
     }

@@ -90,6 +90,10 @@ impl<P: Protocol, R: Reading<P>> Control<P> for Shared<P, R> {
         self.purge.len()
     }
 
+    fn blockers(&self, worker: u64) -> Vec<u64> {
+        self.locks.hindering(worker).into_iter().map(TransactionId::worker).collect()
+    }
+
     fn capture(
         &self,
         raised: &mut dyn FnMut(),

@@ -72,6 +72,10 @@ impl<P: Protocol, R: Reading<P>> Transaction<P> for Body<P, R> {
         self.shared.histories.has_newer_key(time).then_some(time)
     }
 
+    fn worker(&self) -> u64 {
+        self.worker
+    }
+
     fn is_waited_for(&self) -> bool {
         self.isolation == Isolation::Serializable && self.shared.locks.is_waited_for(self.id)
     }
