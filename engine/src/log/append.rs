@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::buffer::{Refusal, Reservation};
-use super::record::{Commit, CommitHeader, TIME_OFFSET, encode_commit, encode_fragment, time_bytes};
+use super::record::{Commit, CommitHeader, DATED_HEADER_BYTES, TIME_OFFSET, encode_commit, encode_fragment, time_bytes};
 use super::{Beginning, Logs};
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
@@ -32,7 +32,7 @@ pub enum Append<Token> {
 }
 
 /// The header of the largest record: fixed part, id, and a field with a number for each log and one more.
-const MAX_HEADER_BYTES: usize = 8 + 10 * (2 + super::record::MAX_LOGS);
+const MAX_HEADER_BYTES: usize = DATED_HEADER_BYTES + 10 * (2 + super::record::MAX_LOGS);
 
 /// How far the append of a large transaction has come, and memory for headers. Belongs to one attempt to
 /// commit at a time.

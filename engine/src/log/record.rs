@@ -79,7 +79,7 @@ const FLAG_DATED: u8 = 8;
 pub(super) const TIME_OFFSET: usize = 7;
 const TIME_BYTES: usize = 7;
 /// Bytes of the header of a dated record.
-const DATED_HEADER_BYTES: usize = TIME_OFFSET + TIME_BYTES;
+pub(super) const DATED_HEADER_BYTES: usize = TIME_OFFSET + TIME_BYTES;
 
 /// Bytes that are not a log record although their checksum was right (or not an operation, inside a record).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
