@@ -14,6 +14,8 @@ use hyades_types::value::Value;
 use crate::plan::stage::SortKey;
 
 const BITS: u32 = u128::BITS;
+/// Longer texts do not fit.
+const MOST_TEXT_BYTES: usize = (BITS / u8::BITS) as usize - 1;
 /// Fewer bits than this of a key are not worth having.
 const FEWEST_BITS: u32 = 9;
 
@@ -42,11 +44,18 @@ pub(super) struct PackedKeys {
     decided: usize,
 }
 
-/// The bits that decide the order of all texts of a key, with that of NULL.
+/// The bits that decide the order of all texts of a key, with that of NULL; more than there are if one of
+/// them is longer than that.
 fn text_bits<R: AsRef<[Value]>>(rows: &[R], key: &SortKey) -> u32 {
-    let texts = rows.iter().filter_map(|row| sorted_bytes(&row.as_ref()[key.value], key));
-    let longest = texts.map(<[u8]>::len).max().unwrap_or_default();
-    u32::try_from(longest).unwrap_or(u32::MAX).saturating_mul(u8::BITS).saturating_add(1)
+    let mut longest = 0;
+    for row in rows {
+        let text = sorted_bytes(&row.as_ref()[key.value], key);
+        longest = longest.max(text.map_or(0, <[u8]>::len));
+        if longest > MOST_TEXT_BYTES {
+            return u32::MAX;
+        }
+    }
+    u8::BITS * longest as u32 + 1
 }
 
 /// The bytes of a text that count for its order.
