@@ -17,7 +17,9 @@ use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::buffer::{Refusal, Reservation};
-use super::record::{Commit, CommitHeader, DATED_HEADER_BYTES, TIME_OFFSET, encode_commit, encode_fragment, time_bytes};
+use super::record::{
+    Commit, CommitHeader, DATED_HEADER_BYTES, TIME_OFFSET, encode_commit, encode_fragment, time_bytes,
+};
 use super::{Beginning, Logs};
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
