@@ -40,7 +40,7 @@ impl Deparser<'_, '_> {
             let count = table.definition().visible_columns().len();
             // It is not known how many columns the functions before it have.
             if at > 0 || count > relation.columns.len() {
-                if changes {
+                if changes && matches!(self.change, Some(Change::Added(..))) {
                     let what = "another column for rows that a view shows after those of another function is";
                     return Err(refused(Missing::Dependents, what));
                 }
