@@ -172,8 +172,8 @@ pub struct Checkpoint {
     /// Where replay begins to read each log: at the first piece of a large transaction that was being
     /// appended, or at `raised`.
     pub from: Vec<u64>,
-    /// Up to where each log had been reserved when all transactions that had announced their commit were
-    /// still to be waited for, before the time was taken.
+    /// Up to where each log had been reserved before the checkpoint waited for the transactions that were
+    /// committing, and then took its time.
     pub raised: Vec<u64>,
     /// Up to where each log had been reserved after the time was taken.
     pub settled: Vec<u64>,

@@ -408,17 +408,11 @@ impl Catalog {
                 self.remove(table.id());
             }),
             CatalogChange::Truncate { id } => {
-                let table = self.existing(*id)?;
-                let state = table.state(guard).truncated();
-                self.exchange(&table, Arc::new(state), guard);
-                Ok(())
+                self.apply_new_state(*id, guard, |table| Ok(table.state(guard).truncated()))
             }
-            CatalogChange::AddPrimaryKey { id, primary_key } => {
-                let table = self.existing(*id)?;
-                let state = table.state(guard).with_primary_key(primary_key, guard).map_err(corrupt)?;
-                self.exchange(&table, Arc::new(state), guard);
-                Ok(())
-            }
+            CatalogChange::AddPrimaryKey { id, primary_key } => self.apply_new_state(*id, guard, |table| {
+                table.state(guard).with_primary_key(primary_key, guard).map_err(corrupt)
+            }),
             CatalogChange::AddForeignKey { id, foreign_key } => {
                 self.apply_add_foreign_key(*id, foreign_key, guard)
             }
@@ -432,9 +426,7 @@ impl Catalog {
                 self.apply_rename_index(*table, *index, name, guard)
             }
             CatalogChange::ReplaceView { id, definition } => {
-                let view = self.existing(*id)?;
-                self.exchange(&view, Arc::new(TableState::new(Arc::from(definition.clone()))), guard);
-                Ok(())
+                self.apply_new_state(*id, guard, |_| Ok(TableState::new(Arc::from(definition.clone()))))
             }
             CatalogChange::CreateRoutine { id, definition, replaces } => {
                 self.apply_create_routine(*id, definition, *replaces)
@@ -458,24 +450,33 @@ impl Catalog {
             CatalogChange::CreateType { definition } => self.apply_create_type(definition),
             CatalogChange::AlterType { definition } => self.apply_alter_type(definition, guard),
             CatalogChange::DropType { id } => self.apply_drop_type(*id),
-            _ => self.apply_beside_objects(change),
-        }
-    }
-
-    /// As [`Catalog::apply`], for changes that create, alter or drop no object of the database.
-    fn apply_beside_objects(&self, change: &CatalogChange) -> Result<()> {
-        match change {
             CatalogChange::Comment { on, text } => {
                 self.put_comment(on, text.as_deref().map(|text| Comment::new(text, None)).as_ref());
                 Ok(())
             }
+            CatalogChange::PutRole { .. }
+            | CatalogChange::DropRole { .. }
+            | CatalogChange::PutSettings { .. }
+            | CatalogChange::PutRights { .. } => self.apply_access_change(change),
             CatalogChange::PutDatabase { .. }
             | CatalogChange::DropDatabase { .. }
             | CatalogChange::InDatabase { .. } => {
                 Err(Error::corrupt("a change of databases is in one of them".to_owned()))
             }
-            _ => self.apply_access_change(change),
         }
+    }
+
+    /// The table gets the state that a function makes from it.
+    fn apply_new_state(
+        &self,
+        id: TableId,
+        guard: &Guard,
+        state_from: impl FnOnce(&Table) -> Result<TableState>,
+    ) -> Result<()> {
+        let table = self.existing(id)?;
+        let state = state_from(&table)?;
+        self.exchange(&table, Arc::new(state), guard);
+        Ok(())
     }
 
     pub(super) fn existing(&self, id: TableId) -> Result<Arc<Table>> {

@@ -67,7 +67,7 @@ impl<P: Protocol, R: Reading<P>> Shared<P, R> {
         raised();
         if mutant::is_active(Mutant::SettledEarly) {
             settled();
-            crate::sync::sleep(std::time::Duration::from_micros(200));
+            mutant::linger();
         }
         if !mutant::is_active(Mutant::StragglersForgotten) {
             own.wait_for_others();

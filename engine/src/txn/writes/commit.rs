@@ -23,13 +23,6 @@ use crate::storage::history::Handle;
 use crate::txn::lock_table::{Leaver, Trace};
 use crate::txn::{CommitStep, Ending, Flow, Interrupt, Publisher};
 
-/// For mutants: long enough for the next owner of a lock to be woken, or for a checkpoint to take its time.
-#[cold]
-fn linger<T>(before: T) -> T {
-    crate::sync::sleep(std::time::Duration::from_micros(200));
-    before
-}
-
 impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// Appends the log record and draws the commit time. Returns the time, if there is a record.
     #[inline]
@@ -45,14 +38,17 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         };
         let Self { shared, dependencies, payload, history, .. } = self;
         let is_early = mutant::is_active(Mutant::TimeBeforePlace);
-        let early = is_early.then(|| linger(history.draw_time()));
+        let early = is_early.then(|| history.draw_time());
+        if is_early {
+            mutant::linger();
+        }
         let payload = CommitPayload { operations: payload.as_bytes(), commit };
         let stopped = match shared.protocol.reserve(step.worker, dependencies, &payload, step.progress) {
             Ok(Append::Done(mut place)) => {
                 place.write(&payload);
                 publisher.note_place(dependencies, true);
                 if mutant::is_active(Mutant::StragglersForgotten) {
-                    linger(());
+                    mutant::linger();
                 }
                 let is_late = mutant::is_active(Mutant::ReleaseBeforeRaise);
                 let time = if is_late { None } else { Some(early.unwrap_or_else(|| history.draw_time())) };
@@ -115,11 +111,10 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         }
         if mutant::is_active(Mutant::ReleaseBeforeRaise) {
             self.end(handle, trace);
-            linger(());
+            mutant::linger();
         }
-        let is_undated = time.is_none() && self.history.has_versions();
-        let time = if is_undated { Some(self.history.draw_time()) } else { time };
         let Self { shared, dependencies, history, .. } = self;
+        let time = time.or_else(|| history.has_versions().then(|| history.draw_time()));
         if let Some(time) = time {
             history.commit(time, |mark| shared.protocol.write_mark(dependencies, mark));
         }
