@@ -239,7 +239,7 @@ missing! {
     ServerFiles => "Use COPY FROM STDIN or TO STDOUT. psql's \\copy does so with files of the client.",
     /// Set-returning functions in certain places.
     SetFunctions => "Call the function in FROM.",
-    /// Settings of databases and roles.
+    /// Some settings for sessions to come: `session_authorization`, those of transactions.
     Settings => "Set them when a session begins: the connection parameter \"options\", or SET.",
     /// Values of settings.
     SettingValues => "Leave the setting as it is.",

@@ -20,7 +20,7 @@ use crate::password::Verifier;
 use crate::statement::{AccessCommand, RoleName, RoleOption};
 use crate::viewpoint::{Viewpoint, is_first_superuser};
 
-fn forbidden<T>(message: impl Into<String>) -> Result<T> {
+pub(super) fn forbidden<T>(message: impl Into<String>) -> Result<T> {
     Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message))
 }
 

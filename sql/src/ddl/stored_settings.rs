@@ -8,15 +8,12 @@
 
 use hyades_types::access::{DATABASE_OBJECT, SettingsOf, StoredSettings, not_owner};
 use hyades_types::definition::{CatalogChange, DatabaseId};
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 
+use super::roles::forbidden;
 use crate::settings::{is_for_superusers, not_allowed, shown_name};
 use crate::statement::{SettingChange, SettingsTarget};
 use crate::viewpoint::Viewpoint;
-
-fn forbidden<T>(message: &str) -> Result<T> {
-    Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message))
-}
 
 impl Viewpoint {
     /// The change of the settings with which some sessions begin. Roles and rights are locked.

@@ -282,15 +282,7 @@ fn set(tokens: &mut Tokens<'_>) -> Result<Statement> {
 /// `SET name TO value`, `SET name FROM CURRENT`, `RESET name` or `RESET ALL`, for sessions to come.
 pub(super) fn setting_change(tokens: &mut Tokens<'_>) -> Result<SettingChange> {
     if tokens.accept("reset") {
-        if tokens.accept("all") {
-            return Ok(SettingChange::ResetAll);
-        }
-        if tokens.peek().is_word("time") && tokens.peek_at(1).is_word("zone") {
-            tokens.next();
-            tokens.next();
-            return Ok(SettingChange::Reset("timezone".to_owned()));
-        }
-        return Ok(SettingChange::Reset(setting_name(tokens)?));
+        return Ok(named_setting(tokens)?.map_or(SettingChange::ResetAll, SettingChange::Reset));
     }
     tokens.expect("set")?;
     let start = tokens.at;

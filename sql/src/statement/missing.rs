@@ -22,7 +22,6 @@ const MISSING: &[(&str, &str, Missing)] = &[
     ("drop expression", "DROP EXPRESSION", Missing::GeneratedColumns),
     ("no inherit", "NO INHERIT", Missing::Inheritance),
     ("inherit", "INHERIT", Missing::Inheritance),
-    ("alter database", "ALTER DATABASE", Missing::Settings),
     ("alter routine", "ALTER ROUTINE", Missing::RoutineChanges),
     ("search depth", "SEARCH DEPTH FIRST", Missing::SearchOrder),
     ("search breadth", "SEARCH BREADTH FIRST", Missing::SearchOrder),
