@@ -214,9 +214,3 @@ pub use switch::{activate, is_active};
 pub fn is_active(_mutant: Mutant) -> bool {
     false
 }
-
-/// For mutants: long enough for the next owner of a lock to be woken, or for a checkpoint to take its time.
-#[cold]
-pub(crate) fn linger() {
-    crate::sync::sleep(std::time::Duration::from_micros(200));
-}

@@ -130,6 +130,12 @@ const UNITS_PER_LOCK: u32 = 10;
 /// Buffers beyond this size are given back when the transaction that needed them ends.
 const KEPT_BYTES: usize = 1 << 20;
 
+/// For mutants: long enough for the next owner of a lock to be woken, or for a checkpoint to take its time.
+#[cold]
+fn linger() {
+    crate::sync::sleep(std::time::Duration::from_micros(200));
+}
+
 /// How serializable transactions read: what one concurrency control decides for itself.
 ///
 /// Its functions are those of [`Access`](crate::txn::Access), for all that a serializable transaction reads.

@@ -186,7 +186,7 @@ impl Activity {
     }
 
     /// Its transactions lock under this number ([`Engine::blockers`]), and its advisory locks are here. A
-    /// session gets another number after 2^32 transactions; from then on, nobody sees whom it blocks.
+    /// session gets another number after 2^32 transactions; from then on, it is not seen whom it blocks.
     pub(super) fn locks(&self, owner: u64, advisory: &Arc<AdvisoryTable>) {
         let _ = self.locks.set((owner, Arc::downgrade(advisory)));
     }

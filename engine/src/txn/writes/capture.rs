@@ -24,7 +24,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Body, Reading, Shared};
+use super::{Body, Reading, Shared, linger};
 use crate::log::record::Commit;
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
@@ -67,7 +67,7 @@ impl<P: Protocol, R: Reading<P>> Shared<P, R> {
         raised();
         if mutant::is_active(Mutant::SettledEarly) {
             settled();
-            mutant::linger();
+            linger();
         }
         if !mutant::is_active(Mutant::StragglersForgotten) {
             own.wait_for_others();

@@ -14,7 +14,7 @@
 use hyades_types::guest;
 
 use super::change_beside_others::Patience;
-use super::{Body, KEPT_BYTES, Reading, UNITS_PER_LOCK};
+use super::{Body, KEPT_BYTES, Reading, UNITS_PER_LOCK, linger};
 use crate::log::record::command::WriteSetHash;
 use crate::log::record::{Commit, OperationsWriter};
 use crate::mutant::{self, Mutant};
@@ -40,7 +40,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         let is_early = mutant::is_active(Mutant::TimeBeforePlace);
         let early = is_early.then(|| history.draw_time());
         if is_early {
-            mutant::linger();
+            linger();
         }
         let payload = CommitPayload { operations: payload.as_bytes(), commit };
         let stopped = match shared.protocol.reserve(step.worker, dependencies, &payload, step.progress) {
@@ -48,7 +48,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
                 place.write(&payload);
                 publisher.note_place(dependencies, true);
                 if mutant::is_active(Mutant::StragglersForgotten) {
-                    mutant::linger();
+                    linger();
                 }
                 let is_late = mutant::is_active(Mutant::ReleaseBeforeRaise);
                 let time = if is_late { None } else { Some(early.unwrap_or_else(|| history.draw_time())) };
@@ -111,7 +111,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         }
         if mutant::is_active(Mutant::ReleaseBeforeRaise) {
             self.end(handle, trace);
-            mutant::linger();
+            linger();
         }
         let Self { shared, dependencies, history, .. } = self;
         let time = time.or_else(|| history.has_versions().then(|| history.draw_time()));
