@@ -10,7 +10,7 @@ use super::blocks::{are_whole_up_to, segment_with, segments_from};
 use super::reader::{LogReader, sync_log};
 use super::spares::parse_spare_name;
 use super::trim::trim_log;
-use super::{LogFiles, has_gone, parse_segment_name, segment_path};
+use super::{LogFiles, LogIdentity, has_gone, parse_segment_name, segment_path};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::log::manifest::{Incarnation, Manifest};
@@ -19,8 +19,8 @@ use crate::lsn::Lsn;
 
 /// See the module documentation.
 pub(crate) struct FileLogs {
-    disk: Arc<dyn Disk>,
-    logs: Vec<LogFiles>,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) logs: Vec<LogFiles>,
 }
 
 impl FileLogs {
@@ -92,14 +92,20 @@ impl LogSet for FileLogs {
     }
 
     fn missing(&self) -> Option<PathBuf> {
-        let missing_in = |directory: &Path, incarnation: u64, first: u64| {
-            let there = segments_from(self.disk.as_ref(), directory, incarnation, first).unwrap_or_default();
-            let all = (first..=there.last().copied().unwrap_or(first)).filter(|one| !there.contains(one));
-            all.map(|one| segment_path(directory, incarnation, one)).find(|path| has_gone(&*self.disk, path))
+        let missing_in = |directory: &Path, identity: &LogIdentity, first: u64| {
+            let there = segments_from(self.disk.as_ref(), directory, identity.incarnation, first);
+            let there = there.unwrap_or_default();
+            // Those that were prepared and never used may have been removed in part, before a power cut.
+            let last = segment_with(self.disk.as_ref(), directory, identity, first, Lsn(u64::MAX));
+            let mut all = (first..=last.unwrap_or(first)).filter(|one| !there.contains(one));
+            all.find_map(|one| {
+                let path = segment_path(directory, identity.incarnation, one);
+                has_gone(&*self.disk, &path).then_some(path)
+            })
         };
         self.logs.iter().find_map(|files| {
             let mut stripes = files.directories.iter().zip(&files.first_segments);
-            stripes.find_map(|(directory, first)| missing_in(directory, files.identity.incarnation, *first))
+            stripes.find_map(|(directory, first)| missing_in(directory, &files.identity, *first))
         })
     }
 

@@ -12,6 +12,7 @@ use super::block::{
     encode_block_header,
 };
 use super::block_buffer::BlockBuffer;
+use super::old_set::FileLogs;
 use super::preparer::Preparer;
 use super::room::Room;
 use super::segment::{Prepared, SegmentSupply};
@@ -23,7 +24,7 @@ use crate::disk::controlled::ControlledDisk;
 use crate::disk::{Disk, LEAST_SECTOR_BYTES, SECTOR_BYTES};
 use crate::log::buffer::{LogBuffer, MIN_BUFFER_BYTES};
 use crate::log::record::{RECORD_FORMAT_VERSION, RecordBody, filler_header};
-use crate::log::set::{LogEnd, LogSource, LogStore, Tail};
+use crate::log::set::{LogEnd, LogSet, LogSource, LogStore, Tail};
 use crate::lsn::Lsn;
 
 const SECTOR: u64 = SECTOR_BYTES as u64;
@@ -439,6 +440,22 @@ fn what_was_prepared_shows_that_a_segment_was_used() {
             log.disk.edit(&log.path(2), |bytes| *bytes = two.clone());
         }
     }
+}
+
+/// A trim removes what was prepared, from the end on. A power cut may undo some of that.
+#[test]
+fn segments_that_were_never_used_are_not_missed() {
+    let mut log = new_log();
+    for _ in 0..6 {
+        log.append(2000, MAX_PAYLOAD_BYTES);
+        while log.supply.prepare() == Prepared::Piece {}
+    }
+    assert!(log.disk.exists(&log.path(4)));
+    let set = FileLogs { disk: Arc::clone(&log.shared), logs: vec![log.files.clone()] };
+    log.shared.remove(&log.path(3)).expect("removed");
+    assert_eq!(set.missing(), None);
+    log.shared.remove(&log.path(1)).expect("removed");
+    assert_eq!(set.missing(), Some(log.path(1)));
 }
 
 #[test]
