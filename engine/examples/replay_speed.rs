@@ -1,11 +1,11 @@
-//! How fast transfers over two logs are replayed: by one worker, by several, and by as many as the contention
-//! allows.
+//! How fast transfers over two logs are replayed: key by key, and in the order in which they follow each
+//! other, by one worker, by several, and by as many as the contention allows.
 //!
-//! `cargo run --release -p hyades-engine --example replay_speed`
+//! `cargo run --release -p hyades-engine --example replay_speed [TRANSFERS]`
 //!
-//! A million transfers are generated onto a simulated disk, over many accounts and over few, and recovered
-//! from there. Every replay must end in the same state. This is an example and not a test because the result
-//! depends on the machine.
+//! A million transfers, or so many, are generated onto a simulated disk, over many accounts and over few, and
+//! recovered from there. Every replay must end in the same state. This is an example and not a test because
+//! the result depends on the machine.
 
 use std::sync::Arc;
 
@@ -41,9 +41,10 @@ impl Random {
 
 /// Transfers over two logs, with the dependencies that two-phase locking would find: the last writers of both
 /// accounts.
-fn write_transfers(hot_accounts: u64) -> HandWritten {
+fn write_transfers(hot_accounts: u64, transfers: u64) -> HandWritten {
     let disk = SimulatedDisk::new(1);
-    let (mut written, _) = HandWritten::open(&disk, ProtocolKind::Taurus, 2).expect("an empty disk");
+    let (written, _) = HandWritten::open(&disk, ProtocolKind::Taurus, 2).expect("an empty disk");
+    let mut written = written.dated();
     let mut created = written.append(0, &[0, 0], &[Change::CreateTable]);
     for first in (0..hot_accounts).step_by(1000) {
         let load: Vec<Change> = (first..hot_accounts.min(first + 1000))
@@ -55,7 +56,7 @@ fn write_transfers(hot_accounts: u64) -> HandWritten {
     let mut anchor = [written.end(0), written.end(1)];
     let mut last_writer = vec![[0_u64; 2]; hot_accounts as usize];
     let mut random = Random(42);
-    for number in 0..TRANSFERS {
+    for number in 0..transfers {
         let log = (number % 2) as usize;
         let (from, to) = (random.next(hot_accounts), random.next(hot_accounts));
         let mut vector = [created, 0];
@@ -90,28 +91,42 @@ fn processor_seconds() -> f64 {
 }
 
 fn main() {
+    let transfers = std::env::args().nth(1).and_then(|number| number.parse().ok()).unwrap_or(TRANSFERS);
     for hot_accounts in [ACCOUNTS, 10_000, 1000, 10] {
-        let written = write_transfers(hot_accounts);
+        let written = write_transfers(hot_accounts, transfers);
         let bytes = written.end(0) + written.end(1);
         let mut hashes = Vec::new();
-        let (serial, parallel, auto) = (RecoveryMode::Serial, RecoveryMode::Parallel, RecoveryMode::Auto);
-        for (workers, mode) in
-            [(1, serial), (2, parallel), (2, auto), (1, serial), (2, parallel), (2, auto), (4, parallel)]
+        let by_key = ("key by key", false, RecoveryMode::Auto);
+        let serial = ("one after the other", true, RecoveryMode::Serial);
+        let parallel = ("as they follow", true, RecoveryMode::Parallel);
+        let auto = ("as they follow, or one", true, RecoveryMode::Auto);
+        let runs = [(1, by_key), (2, by_key), (1, serial), (2, parallel), (2, auto)];
+        let more = [(4, by_key), (4, parallel)];
+        for (workers, (name, replays_by_position, recovery_mode)) in runs.into_iter().chain(runs).chain(more)
         {
             // The catalog of the run before.
             free_dropped();
             let databases = Arc::new(Databases::new());
-            let config = Config { recovery_workers: workers, recovery_mode: mode, ..written.config.clone() };
+            let config = Config {
+                recovery_workers: workers,
+                recovery_mode,
+                replays_by_position,
+                ..written.config.clone()
+            };
             let processor_before = processor_seconds();
             let report = recover(&config, None, &databases).expect("a sound log").report;
             let processor = processor_seconds() - processor_before;
             println!(
-                "{hot_accounts} accounts, {workers} workers, {mode:?}{}: {:.2} s, {:.2} M transactions/s, {:.0} ns of processor and {} bytes each",
-                if report.was_serial && mode == auto { " (one worker took over)" } else { "" },
+                "{hot_accounts} accounts, {workers} workers, {name}{}: {:.2} s, {:.2} M transactions/s, {:.0} ns of processor and {} bytes each",
+                if report.was_serial && recovery_mode == RecoveryMode::Auto {
+                    " (one worker took over)"
+                } else {
+                    ""
+                },
                 report.seconds,
                 report.transactions as f64 / report.seconds / 1e6,
-                processor * 1e9 / TRANSFERS as f64,
-                bytes / TRANSFERS
+                processor * 1e9 / transfers as f64,
+                bytes / transfers
             );
             hashes.push(state_hash(&databases).expect("sound rows"));
         }

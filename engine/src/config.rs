@@ -125,6 +125,9 @@ pub struct Config {
     /// Workers that replay. 0 means one for each core.
     pub recovery_workers: usize,
     pub recovery_mode: RecoveryMode,
+    /// For comparison: changes of rows, too, are replayed in the order in which records follow each other, as
+    /// in the papers, and not key by key.
+    pub replays_by_position: bool,
     pub restart: RestartMode,
     /// When versions of rows that only old snapshots can see take more memory than this, in bytes, the oldest
     /// snapshot is given up (72000 for transactions that read at it).
@@ -169,6 +172,7 @@ impl Config {
             checkpoint_range_bytes: None,
             recovery_workers: 0,
             recovery_mode: RecoveryMode::default(),
+            replays_by_position: false,
             restart: RestartMode::default(),
             version_bytes: 1 << 30,
             memory: Limits::NONE,

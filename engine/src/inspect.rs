@@ -23,7 +23,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use crate::disk::{Disk, RealDisk};
 use crate::log::manifest::{Incarnation, Manifest};
-use crate::log::record::{Operation, Operations};
+use crate::log::record::{Anchor, Operation, Operations};
 use crate::log::set::{Chunk, LogEnd, LogSource};
 use crate::log::store::{LogReader, parse_segment_name};
 use crate::lsn::{Lsn, LsnVector};
@@ -56,7 +56,7 @@ pub enum EntryBody<'a> {
         transaction: u64,
         bytes: usize,
     },
-    Anchor(LsnVector),
+    Anchor(Anchor),
     Filler,
 }
 
@@ -441,7 +441,7 @@ mod tests {
         let mut field = vec![if named.is_some() { 0b10 } else { 0 }];
         named.into_iter().for_each(|position| write_position(&mut field, position));
         let mut records = Vec::new();
-        encode_anchor(&mut records, anchor.entries());
+        encode_anchor(&mut records, anchor.entries(), None);
         let mut record = Vec::new();
         let length =
             encode_commit(&mut record, CommitHeader::default(), |header| header.extend_from_slice(&field), 0);

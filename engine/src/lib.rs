@@ -3,7 +3,7 @@
 //! Files, in reading order:
 //! * what is stored: `storage`; `spill` (what a statement holds beyond its memory);
 //! * what runs, and how it is isolated: `procedure`, `txn`; `ticket` (how it waits for others); `catalog`
-//!   (changes of the catalog);
+//!   (changes of the catalog); `commit_clock` (the order of all of it);
 //! * how it is made durable: `lsn` (positions in logs), `log`, `protocol`;
 //! * how it comes back: `checkpoint`, `recovery`, `backup`;
 //! * how it all fits together: `config` (the settings of a database), `db`;
@@ -16,6 +16,7 @@
 pub mod backup;
 mod catalog;
 mod checkpoint;
+pub mod commit_clock;
 pub mod conductor;
 pub mod config;
 pub mod db;

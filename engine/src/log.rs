@@ -48,6 +48,7 @@ use record::MAX_LOGS;
 pub use set::DurableBlock;
 use set::NewLogSet;
 
+use crate::commit_clock::CommitClock;
 use crate::config::{Config, OnFailure, RestartMode};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
@@ -63,6 +64,7 @@ pub struct Logs {
     buffers: Box<[Arc<LogBuffer>]>,
     set: Arc<dyn NewLogSet>,
     watch: Arc<DurableWatch>,
+    clock: CommitClock,
     /// The end of the last durable whole record of each log. Blocks may end inside a record, but nothing may
     /// name such a position, because a crash may leave nothing of that record.
     whole: CachePadded<Box<[AtomicU64]>>,
@@ -180,6 +182,7 @@ impl Logs {
             whole: CachePadded::new(buffers.iter().map(|_| AtomicU64::new(0)).collect()),
             settled: CachePadded::new(buffers.iter().map(|_| AtomicU64::new(0)).collect()),
             buffers: buffers.into_boxed_slice(),
+            clock: CommitClock::new(),
             set,
             next_fragmented: AtomicU64::new(0),
             is_stopping: AtomicBool::new(false),
@@ -213,6 +216,11 @@ impl Logs {
 
     pub fn watch(&self) -> &Arc<DurableWatch> {
         &self.watch
+    }
+
+    /// The clock of the transactions that are logged here.
+    pub(crate) fn clock(&self) -> &CommitClock {
+        &self.clock
     }
 
     pub(crate) fn buffer(&self, log: usize) -> &LogBuffer {

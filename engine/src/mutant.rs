@@ -125,11 +125,16 @@ pub enum Mutant {
     DigestAhead,
     /// REPEATABLE READ writes rows that another transaction has changed since its snapshot.
     NewerRowOverwritten,
+    /// An anchor has a time that is not from before its place in the log: a transaction after it may have
+    /// drawn an earlier one.
+    AnchorDatedLate,
+    /// A replay key by key takes all logs for known up to the time up to which one of them is.
+    BoundOfTheFurthest,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 54] = [
+    pub const ALL: [Mutant; 56] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -184,6 +189,8 @@ impl Mutant {
         Mutant::EarlyPassForgotten,
         Mutant::DigestAhead,
         Mutant::NewerRowOverwritten,
+        Mutant::AnchorDatedLate,
+        Mutant::BoundOfTheFurthest,
     ];
 }
 

@@ -28,6 +28,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use hyades_types::error::Result;
 
+use crate::commit_clock::CommitClock;
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
@@ -186,6 +187,11 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// The logs that it writes, if any.
     fn logs(&self) -> Option<&Arc<Logs>> {
         None
+    }
+
+    /// The clock from which transactions draw their commit times.
+    fn clock(&self) -> CommitClock {
+        self.logs().map_or_else(CommitClock::new, |logs| logs.clock().clone())
     }
 
     /// The log to which the worker's records go by preference.

@@ -16,9 +16,10 @@
 //! prefix of its log (pitfall 8). For an incarnation that has ended, the ELV is the one frozen in the
 //! manifest: what lies beyond it never counts again (zombies, pitfall 15).
 //!
-//! **Schedule, replay** (`schedule`, `replay_source`, `replay`): all logs at once, by several workers, each
-//! record after what it depends on. Zombies are passed as no-ops. The records of a log are read in one way
-//! for all of this (`records`).
+//! **Replay** (`by_key`, `schedule`, `replay_source`, `replay`): all logs at once, by several workers.
+//! Changes of rows are replayed key by key, in the order of their commit times. If the logs hold calls, or
+//! have no times, each record is replayed after what it follows. Zombies are passed as no-ops. The records of
+//! a log are read in one way for all of this (`records`).
 //!
 //! **Verify**: all logs have been replayed to their end, and every row fits its table.
 //!
@@ -26,8 +27,8 @@
 //! * `records`: one walk through the records of a log, for all that follows;
 //! * before replay: `cut`, `tail` (what the logs say of each table), from `each_log` a `log_summary` and its
 //!   `last_positions`; `digest` and `digester` (the same, kept by a running server); `early_load`;
-//! * replay: `scope` (which records count), `replay_source` (one log), `schedule`, `replay` (a transaction),
-//!   `command` (a call), `pieces` (a large transaction);
+//! * replay: `incarnation` (all logs of one), `scope` (which records count), `replay_source` (one log),
+//!   `by_key`, `schedule`, `replay` (a transaction), `command` (a call), `pieces` (a large transaction);
 //! * with transactions let in: `on_demand`, `passes`;
 //! * `salvage`: logs that are refused; `verify`: one number for a state.
 //!
@@ -44,12 +45,14 @@
 //!
 //! Reference: Taurus (VLDB 2020), section 3.3.
 
+mod by_key;
 mod command;
 mod cut;
 mod digest;
 mod digester;
 mod each_log;
 mod early_load;
+mod incarnation;
 mod last_positions;
 mod log_summary;
 mod on_demand;
@@ -67,20 +70,18 @@ mod verify;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use hyades_types::error::{Error, Result, sqlstate};
 
 use self::early_load::EarlyLoad;
+use self::incarnation::{ToReplay, replay_incarnation};
 use self::last_positions::{Called, Last};
 use self::log_summary::LogSummary;
 use self::on_demand::OnDemand;
 use self::passes::Selection;
-use self::records::Walk;
 use self::replay::Installer;
-use self::replay_source::{ReplaySource, SourceOptions};
-use self::schedule::{Grain, Replay, Replayed, ScheduleOptions};
+use self::schedule::Replayed;
 use self::scope::Scope;
 use self::tail::Tail;
 use crate::checkpoint::ReplaySpeed;
@@ -89,10 +90,8 @@ use crate::config::{Config, RecoveryProgress, RestartMode};
 use crate::log::give_back_space;
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::{log_set, manifest_store};
-use crate::lsn::{Lsn, LsnVector};
+use crate::lsn::LsnVector;
 use crate::procedure::compiled_routine::RoutineCompiler;
-use crate::protocol::Order;
-use crate::protocol::list::recovery;
 use crate::storage::databases::Databases;
 use crate::storage::opening::Opening;
 
@@ -452,7 +451,9 @@ impl Restart {
             let scope = Arc::new(whole_scope(incarnation));
             let workers = *workers;
             let incarnation = ToReplay { manifest, incarnation, scope, workers, is_salvage: false };
-            replay_incarnation(config, &incarnation, Arc::new(installer), report)?;
+            let begun = crate::sync::now();
+            let replayed = replay_incarnation(config, &incarnation, Arc::new(installer))?;
+            note_replayed(report, &incarnation, replayed, begun);
         }
         if let Some((on_demand, _)) = on_demand {
             on_demand.begin_incarnation(manifest.to_replay().count(), &[]);
@@ -695,74 +696,25 @@ fn freeze_ends(
     Ok((tails, said))
 }
 
-/// An incarnation of the manifest, and which of its log records count.
-struct ToReplay<'a> {
-    manifest: &'a Manifest,
-    incarnation: &'a Incarnation,
-    scope: Arc<Scope>,
-    workers: usize,
-    /// What comes after the ends of the logs may be damaged, and is not read.
-    is_salvage: bool,
-}
-
-impl ToReplay<'_> {
-    /// Reads one of the logs up to its end; `None` if a salvage keeps nothing of it.
-    fn source(&self, config: &Config, log: usize) -> Result<Option<ReplaySource>> {
-        let ToReplay { manifest, incarnation, scope, .. } = self;
-        if self.is_salvage && scope.end.get(log) == Lsn::ZERO {
-            return Ok(None);
-        }
-        let start = manifest.replay_from(incarnation).get(log);
-        let mut reader = log_set(config, manifest, incarnation).source(log, start)?;
-        if self.is_salvage {
-            reader.stop_at(scope.end.get(log));
-        }
-        let walk = Walk::new(incarnation, log)?;
-        let options = SourceOptions {
-            log,
-            scope: Arc::clone(scope),
-            grain: Grain::of(self.workers),
-            start,
-            checkpoint: manifest.checkpoint_of(incarnation).cloned().map(Arc::new),
-            was_judged: manifest
-                .incarnations
-                .last()
-                .is_some_and(|newest| newest.number != incarnation.number),
-        };
-        Ok(Some(ReplaySource::new(reader, walk, options)))
-    }
-}
-
-fn replay_incarnation<R: Replay>(
-    config: &Config,
-    to_replay: &ToReplay<'_>,
-    replay: Arc<R>,
+/// Adds what the replay of an incarnation has done to the report.
+fn note_replayed(
     report: &mut RecoveryReport,
-) -> Result<()> {
-    let begun = crate::sync::now();
-    let ToReplay { manifest, incarnation, scope, .. } = to_replay;
-    let from = manifest.replay_from(incarnation);
-    let mut sources = Vec::new();
-    for log in 0..incarnation.logs {
-        let (start, end) = (from.get(log), scope.end.get(log));
-        sources.push((to_replay.source(config, log)?, start.0..end.0.max(start.0)));
-    }
-    let is_total = recovery(&incarnation.protocol, incarnation.logs)?.order() == Order::Total;
-    let options = ScheduleOptions { workers: to_replay.workers, mode: config.recovery_mode, is_total };
-    let Replayed { transactions, was_serial } = schedule::run(sources, replay, options)?;
-    let log_bytes = log_bytes(&from, &scope.end);
+    ToReplay { manifest, incarnation, scope, .. }: &ToReplay<'_>,
+    Replayed { transactions, was_serial }: Replayed,
+    begun: Instant,
+) {
+    let log_bytes = log_bytes(&manifest.replay_from(incarnation), &scope.end);
     report.transactions += transactions;
     report.was_serial = was_serial;
-    report.discarded += scope.zombies.load(Ordering::Relaxed);
+    report.discarded += scope.zombies();
     report.logs = incarnation.logs;
     report.incarnations += 1;
     report.log_bytes += log_bytes;
-    let seconds = crate::sync::now().duration_since(begun).as_secs_f64();
+    let seconds = crate::sync::seconds_since(begun);
     report.replayed.push(ReplayedIncarnation {
         number: incarnation.number,
         transactions,
         log_bytes,
         seconds,
     });
-    Ok(())
 }

@@ -190,7 +190,7 @@ impl Fixture {
             for record in chunk.records().map(|record| record.expect("well-formed")) {
                 ends.push(record.end);
                 if let RecordBody::Anchor(anchor) = record.body {
-                    anchors.push(anchor);
+                    anchors.push(anchor.durable);
                 }
             }
         }
@@ -272,9 +272,43 @@ fn anchors_hold_ends_of_records() -> bool {
     anchors.iter().all(|anchor| ends.contains(&anchor.get(0)))
 }
 
+/// A transaction that comes after an anchor has a later time.
+fn anchors_are_earlier_than_what_follows() -> bool {
+    let fixture = fixture();
+    for _ in 0..20 {
+        let mut dependencies = fixture.begin();
+        let commit = Commit { time: Some(0), ..Commit::default() };
+        // So long that every few blocks have an anchor.
+        let payload = CommitPayload { operations: &[7; 6_000], commit };
+        let mut progress = AppendProgress::default();
+        let reserved = fixture.taurus.reserve(0, &mut dependencies, &payload, &mut progress);
+        let Ok(Append::Done(mut place)) = reserved else { panic!("there is room") };
+        place.write(&payload);
+        place.publish(Some(fixture.taurus.clock().draw()));
+        fixture.taurus.durability(&fixture.taurus.watch(), &dependencies).wait().expect("durable");
+    }
+    let mut reader = fixture.reader(0);
+    let (mut bound, mut anchors) = (0, 0);
+    while let Some(chunk) = reader.next_chunk().expect("undamaged") {
+        for record in chunk.records().map(|record| record.expect("well-formed")) {
+            match record.body {
+                RecordBody::Anchor(anchor) => {
+                    bound = anchor.time.expect("it has one");
+                    anchors += 1;
+                }
+                RecordBody::Transaction { commit, .. } if commit.time <= Some(bound) => return false,
+                _ => {}
+            }
+        }
+    }
+    assert!(anchors > 1, "between transactions");
+    true
+}
+
 #[test]
 fn every_mutant_is_caught() {
-    let checks: [(Mutant, fn() -> bool); 6] = [
+    let checks: [(Mutant, fn() -> bool); 7] = [
+        (Mutant::AnchorDatedLate, anchors_are_earlier_than_what_follows),
         // Whether blocks fill segments is a race between worker and logger.
         (Mutant::AnchorsInsideRecords, || (0..12).all(|_| anchors_hold_ends_of_records())),
         (Mutant::OwnEndInStoredLv, || records_depend_on_earlier_places(false)),

@@ -60,6 +60,8 @@ pub struct Scenario {
     pub takes_checkpoints: bool,
     /// When a start lets transactions in.
     pub restart: RestartMode,
+    /// As `Config::replays_by_position`.
+    pub replays_by_position: bool,
 }
 
 /// Which transactions of a script are calls of one routine, and how those are logged.
@@ -99,6 +101,7 @@ impl Scenario {
             isolation: Isolation::Serializable,
             takes_checkpoints: false,
             restart: RestartMode::Complete,
+            replays_by_position: false,
         }
     }
 
@@ -141,6 +144,12 @@ impl Scenario {
         Scenario { restart: RestartMode::OnDemand, ..self }
     }
 
+    /// Starts replay all log records in the order in which they follow each other.
+    #[must_use]
+    pub fn replaying_by_position(self) -> Scenario {
+        Scenario { replays_by_position: true, ..self }
+    }
+
     /// Transactions lock tables as soon as they can.
     #[must_use]
     pub fn escalating(self) -> Scenario {
@@ -160,6 +169,7 @@ impl Scenario {
             row_locks_before_table: self.row_locks_before_table,
             recovery_workers: 2,
             restart: self.restart,
+            replays_by_position: self.replays_by_position,
             // As long as a few rows.
             checkpoint_range_bytes: Some(200),
             checkpoint_workers: 2,

@@ -14,7 +14,7 @@ use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::disk::{Disk, File, SECTOR_BYTES};
 use hyades_engine::log::manifest::{Incarnation, Manifest};
 use hyades_engine::log::record::{
-    CommitHeader, OperationsWriter, encode_anchor, encode_commit, encode_fragment, filler_header,
+    Commit, CommitHeader, OperationsWriter, encode_anchor, encode_commit, encode_fragment, filler_header,
 };
 use hyades_engine::log::store::block::{BLOCK_HEADER_BYTES, BlockHeader, SegmentHeader, encode_block_header};
 use hyades_engine::log::store::{LogIdentity, segment_path};
@@ -148,6 +148,8 @@ pub struct HandWritten {
     pub disk: SimulatedDisk,
     pub config: Config,
     logs: Vec<HandWrittenLog>,
+    /// The commit clock, if records have times.
+    clock: Option<u64>,
 }
 
 impl HandWritten {
@@ -160,7 +162,7 @@ impl HandWritten {
             .map_err(|error| hyades_types::Error::io("could not create the hand-written logs", &error))?;
         found.recovered.manifest.incarnations.push(incarnation);
         found.recovered.manifest.store(disk, &config.data_directory)?;
-        Ok((HandWritten { disk: disk.clone(), config, logs: written }, found))
+        Ok((HandWritten { disk: disk.clone(), config, logs: written, clock: None }, found))
     }
 
     /// Recovers from a disk without beginning anything.
@@ -168,13 +170,31 @@ impl HandWritten {
         find(&config(disk, ProtocolKind::Taurus, 2))
     }
 
+    /// From now on records have commit times, in the order in which they are appended.
+    #[must_use]
+    pub fn dated(self) -> HandWritten {
+        HandWritten { clock: Some(1), ..self }
+    }
+
+    /// As [`HandWritten::append`], without a time.
+    pub fn append_undated(&mut self, log: usize, vector: &[u64], changes: &[Change]) -> u64 {
+        let clock = self.clock.take();
+        let end = self.append(log, vector, changes);
+        self.clock = clock;
+        end
+    }
+
     /// Appends a transaction with this pre-append LV and returns its end. [`HandWritten::write`] writes it.
     pub fn append(&mut self, log: usize, vector: &[u64], changes: &[Change]) -> u64 {
         let operations = encode_changes(changes);
+        self.clock = self.clock.map(|clock| clock + 1);
+        let is_barrier = changes.iter().any(|change| matches!(change, Change::CreateTable));
+        let commit = Commit { time: self.clock, is_barrier, ..Commit::default() };
         let log = &mut self.logs[log];
         let mut record = Vec::new();
         let field = |header: &mut Vec<u8>| compress(vector, |of| log.anchor[of], header);
-        let length = encode_commit(&mut record, CommitHeader::default(), field, operations.len());
+        let says = CommitHeader { fragment_of: None, commit };
+        let length = encode_commit(&mut record, says, field, operations.len());
         log.push(record, &operations, length)
     }
 
@@ -197,7 +217,7 @@ impl HandWritten {
     pub fn append_anchor(&mut self, log: usize, durable: &[u64]) -> u64 {
         let log = &mut self.logs[log];
         let mut record = Vec::new();
-        encode_anchor(&mut record, durable);
+        encode_anchor(&mut record, durable, self.clock);
         log.anchor = durable.to_vec();
         let length = record.len();
         log.push(record, &[], length)

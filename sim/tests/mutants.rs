@@ -9,7 +9,7 @@
 //! | 15 zombies revived | one log held back, and a second crash | `engine/tests/recovery_mutants.rs` |
 //! | 16 no sync before the cut | crash points: what a start has shown is gone | `engine/tests/recovery_mutants.rs` |
 //! | 19 tuple LVs read as zero | a writer in log 1 that is forgotten while log 0 hangs, then one in log 0 | `engine/tests/mutants.rs` |
-//! | 21 idle workers hold back nothing | a late writer and its early successor, replayed | `engine/tests/recovery_mutants.rs` |
+//! | 21 idle workers hold back nothing, a log is taken for known as far as another one is | a late writer and its early successor, replayed | `engine/tests/recovery_mutants.rs` |
 //! | 22 no readLV, 23 gaps divided without LVs | calls in log 1, then a writer in log 0 that overtakes them in replay | |
 //! | grants that no transaction has seen leave traces, writers beside key readers forget them | calls in log 1, then a writer in log 0, as above | `engine/src/txn/lock_table/trace_tests.rs` |
 //! | 9 ends recorded before they are durable, 14 segments prepared too early | a crash while closing, a kill at rest: the next start is refused | |
@@ -341,10 +341,9 @@ fn held_stripe(attempt: u64) -> Outcome {
 
 /// Log 0 is long, and ends with the last write but one of a row. The last write is the first record of log 1.
 /// If they are replayed out of order, the row is wrong.
-fn late_writer_and_early_successor(attempt: u64) -> Outcome {
+fn late_writer_and_early_successor(scenario: Scenario, attempt: u64) -> Outcome {
     const LONG: usize = 1500;
     const KEY: u64 = 1_000_000;
-    let scenario = Scenario::taurus(2);
     let put = |key: u64, value| transaction(IN_LOG_0, Step::Put { key, value });
     let mut transactions: Vec<_> = (0..LONG).map(|number| put(number as u64 % 50, number as i64)).collect();
     transactions.push(put(KEY, 1));
@@ -369,6 +368,14 @@ fn late_writer_and_early_successor(attempt: u64) -> Outcome {
         recover_and_check(&disk.after(PowerCut::LoseUnsynced), scenario, &script, &all)?;
     }
     Ok(())
+}
+
+fn late_writer_by_key(attempt: u64) -> Outcome {
+    late_writer_and_early_successor(Scenario::taurus(2), attempt)
+}
+
+fn late_writer_by_position(attempt: u64) -> Outcome {
+    late_writer_and_early_successor(Scenario::taurus(2).replaying_by_position(), attempt)
 }
 
 /// Calls in log 1, then something in log 0 that must not overtake them: one worker replays log 0 first
@@ -404,7 +411,7 @@ fn replayed_as_before(
     casting: Casting,
     work: impl FnOnce(&SimulatedDisk, &dyn Engine, [&mut Client; 2]) -> Result<(), Error>,
 ) -> Outcome {
-    let scenario = Scenario::taurus(casting.logs);
+    let scenario = Scenario::taurus(casting.logs).replaying_by_position();
     let disk = SimulatedDisk::new(attempt);
     let engine = scenario.open(&disk).map_err(as_text)?;
     create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
@@ -606,7 +613,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 }
 
 /// Which search finds which bug, and in how many attempts at most.
-const SEARCHES: [(Mutant, Search, u64); 38] = [
+const SEARCHES: [(Mutant, Search, u64); 39] = [
     (Mutant::OwnEndInStoredLv, crash_point, 10),
     (Mutant::ReserveBeforeFreeze, crash_point, 10),
     (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -618,7 +625,8 @@ const SEARCHES: [(Mutant, Search, u64); 38] = [
     (Mutant::ZombiesRevived, held_log, 10),
     (Mutant::NoSyncBeforeCut, crash_point, 200),
     (Mutant::ZeroTupleLv, forgotten_writers_are_followed, 3),
-    (Mutant::IdleWorkerInfinity, late_writer_and_early_successor, 20),
+    (Mutant::IdleWorkerInfinity, late_writer_by_position, 20),
+    (Mutant::BoundOfTheFurthest, late_writer_by_key, 20),
     (Mutant::NoReadLv, readers_are_followed, 10),
     (Mutant::NoGapLv, divided_gaps_are_followed, 10),
     (Mutant::NoGapLv, abandoned_keys_are_followed, 10),
@@ -648,12 +656,13 @@ const SEARCHES: [(Mutant, Search, u64); 38] = [
 ];
 
 /// Each of them once.
-const STEPS: [Search; 30] = [
+const STEPS: [Search; 31] = [
     crash_point,
     crashed_history,
     held_log,
     held_stripe,
-    late_writer_and_early_successor,
+    late_writer_by_position,
+    late_writer_by_key,
     forgotten_writers_are_followed,
     readers_are_followed,
     divided_gaps_are_followed,

@@ -19,15 +19,20 @@
 //! * `kind`: transaction (1), fragment of a large transaction (2), anchor (3), filler (4). Zero is no kind,
 //!   so that zeroes never read as a record.
 //! * `flags`: 1 commit (the transaction is complete with this record; pitfall 11), 2 barrier (pitfall 29), 8
-//!   dated: the record has a time. 4, until format 5: the transaction's phase was odd.
+//!   dated: the record has a time (only commits and anchors). 4, until format 5: the transaction's phase was
+//!   odd.
 //! * `padding`: the number of unused bytes at the end, which fill up the alignment.
 //! * `time`: the commit time of the transaction (`storage::history`), written into its place just before the
-//!   record is published. The other fields then begin at byte 14.
+//!   record is published. In an anchor: what the clock showed before the anchor's place was reserved. The
+//!   other fields then begin at byte 14.
 //! * `id`: names the large transaction a fragment belongs to, unique in the log and incarnation.
 //! * `field`: the protocol's data on the transaction. Only the protocol knows its length, so it is returned
 //!   in one piece with the body ([`RecordBody::Transaction`], [`crate::protocol::FieldReader`]).
 //! * `body`: encoded operations (`operation`), or a call (`command`). For an anchor the number of logs and
 //!   one durable position for each. For a filler anything.
+//!
+//! A transaction draws its time when its record has its place. So every record that comes after an anchor has
+//! a later time than the anchor, whereas records need not be in the order of their times.
 //!
 //! Files:
 //! * `operation`: changes of rows and of the catalog, draws; `command`: a call, with `argument` (one of its
@@ -55,9 +60,9 @@ use varint::{read_varint, write_varint};
 use crate::lsn::{Lsn, LsnVector};
 
 /// Version of everything in this file and its submodules. Segment headers carry it. Version 2 added calls
-/// (`command`), 3 sequences, 4 phases, 5 patches of rows, 6 times in place of phases, and none changed
-/// anything else.
-pub const RECORD_FORMAT_VERSION: u32 = 6;
+/// (`command`), 3 sequences, 4 phases, 5 patches of rows, 6 times in place of phases, 7 times of anchors, and
+/// none changed anything else.
+pub const RECORD_FORMAT_VERSION: u32 = 7;
 /// Logs older than this are not understood.
 pub const OLDEST_RECORD_FORMAT_VERSION: u32 = 1;
 /// Bytes of the fixed header.
@@ -108,15 +113,30 @@ pub struct Record<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordBody<'a> {
     /// A whole transaction: the protocol's field, then the operations.
-    Transaction { commit: Commit, content: &'a [u8] },
+    Transaction {
+        commit: Commit,
+        content: &'a [u8],
+    },
     /// A piece of a large transaction: the pieces with one id, concatenated in log order, are its operations.
     /// The last one carries `commit`, and the protocol's field before its operations. Without it the
     /// transaction never happened.
-    Fragment { transaction: u64, commit: Option<Commit>, content: &'a [u8] },
-    /// Every log was durable up to these positions when the record was appended (paper: LPLV).
-    Anchor(LsnVector),
+    Fragment {
+        transaction: u64,
+        commit: Option<Commit>,
+        content: &'a [u8],
+    },
+    Anchor(Anchor),
     /// Space that was reserved and not used.
     Filler,
+}
+
+/// What holds for all records after it in its log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Every log was durable up to these positions when the record was appended (paper: LPLV).
+    pub durable: LsnVector,
+    /// All of them have later commit times. Anchors of older programs do not say.
+    pub time: Option<u64>,
 }
 
 /// The content of the header of a transaction's (last) record.
@@ -148,23 +168,25 @@ pub(super) fn time_bytes(time: u64) -> [u8; TIME_BYTES] {
     [first, second, third, fourth, fifth, sixth, seventh]
 }
 
-/// The header of a record that may commit: what it says, and the bytes of the header. `None` if the record is
-/// too short for it.
-fn read_commit(used: &[u8], flags: u8) -> Option<(Option<Commit>, usize)> {
-    if flags & FLAG_COMMIT == 0 {
+/// The time of a record with these flags, and the bytes of its header. `None` if the record is too short.
+fn read_time(used: &[u8], flags: u8) -> Option<(Option<u64>, usize)> {
+    if flags & FLAG_DATED == 0 {
         return Some((None, HEADER_BYTES));
     }
-    let (time, header_bytes) = match flags & FLAG_DATED {
-        0 => (None, HEADER_BYTES),
-        _ => {
-            let [first, second, third, fourth, fifth, sixth, seventh] =
-                *used.get(TIME_OFFSET..)?.first_chunk::<TIME_BYTES>()?;
-            let bytes = [first, second, third, fourth, fifth, sixth, seventh, 0];
-            (Some(u64::from_le_bytes(bytes)), DATED_HEADER_BYTES)
-        }
-    };
-    let is_barrier = flags & FLAG_BARRIER != 0;
-    Some((Some(Commit { is_barrier, time, is_phase_odd: flags & FLAG_ODD_PHASE != 0 }), header_bytes))
+    let [first, second, third, fourth, fifth, sixth, seventh] =
+        *used.get(TIME_OFFSET..)?.first_chunk::<TIME_BYTES>()?;
+    let bytes = [first, second, third, fourth, fifth, sixth, seventh, 0];
+    Some((Some(u64::from_le_bytes(bytes)), DATED_HEADER_BYTES))
+}
+
+/// What the header of a record says of the transaction that commits with it, if one does.
+fn read_commit(flags: u8, time: Option<u64>) -> Option<Commit> {
+    let has = |flag: u8| flags & flag != 0;
+    has(FLAG_COMMIT).then(|| Commit {
+        is_barrier: has(FLAG_BARRIER),
+        time,
+        is_phase_odd: has(FLAG_ODD_PHASE),
+    })
 }
 
 /// Reads a log position.
@@ -243,21 +265,24 @@ fn decode_body(record: &[u8]) -> Result<RecordBody<'_>, Malformed> {
         return malformed(6, "a log record has an impossible header");
     }
     if flags & !(FLAG_COMMIT | FLAG_BARRIER | FLAG_ODD_PHASE | FLAG_DATED) != 0
-        || (is_dated && flags & FLAG_COMMIT == 0)
+        || (is_dated && flags & FLAG_COMMIT == 0 && kind != KIND_ANCHOR)
     {
         return malformed(5, "a log record has unknown flags");
     }
     let used = &record[..record.len() - padding];
-    let Some((commit, mut offset)) = read_commit(used, flags) else {
+    let Some((time, mut offset)) = read_time(used, flags) else {
         return malformed(TIME_OFFSET, "a log record is too short for its time");
     };
-    match (kind, commit) {
+    match (kind, read_commit(flags, time)) {
         (KIND_TRANSACTION, Some(commit)) => Ok(RecordBody::Transaction { commit, content: &used[offset..] }),
         (KIND_FRAGMENT, commit) => {
             let transaction = read_varint(used, &mut offset)?;
             Ok(RecordBody::Fragment { transaction, commit, content: &used[offset..] })
         }
-        (KIND_ANCHOR, _) => decode_anchor(used, &mut offset).map(RecordBody::Anchor),
+        (KIND_ANCHOR, _) => {
+            let durable = decode_anchor(used, &mut offset)?;
+            Ok(RecordBody::Anchor(Anchor { durable, time }))
+        }
         (KIND_FILLER, _) => Ok(RecordBody::Filler),
         _ => malformed(4, "a log record is of unknown kind"),
     }
@@ -294,11 +319,7 @@ pub fn encode_commit(
     body_bytes: usize,
 ) -> usize {
     let kind = if says.fragment_of.is_some() { KIND_FRAGMENT } else { KIND_TRANSACTION };
-    begin_record(header, kind, says.commit.flags());
-    if let Some(time) = says.commit.time {
-        header.truncate(TIME_OFFSET);
-        header.extend_from_slice(&time_bytes(time));
-    }
+    begin_record(header, kind, says.commit.flags(), says.commit.time);
     if let Some(transaction) = says.fragment_of {
         write_varint(header, transaction);
     }
@@ -308,14 +329,14 @@ pub fn encode_commit(
 
 /// As [`encode_commit`], for a fragment that is not the last.
 pub fn encode_fragment(header: &mut Vec<u8>, transaction: u64, body_bytes: usize) -> usize {
-    begin_record(header, KIND_FRAGMENT, 0);
+    begin_record(header, KIND_FRAGMENT, 0, None);
     write_varint(header, transaction);
     finish_header(header, body_bytes)
 }
 
-/// Writes a whole anchor, padding included, into `record` (which it clears).
-pub fn encode_anchor(record: &mut Vec<u8>, durable: &[u64]) {
-    begin_record(record, KIND_ANCHOR, 0);
+/// Writes a whole anchor, padding included, into `record` (which it clears). For the content, see [`Anchor`].
+pub fn encode_anchor(record: &mut Vec<u8>, durable: &[u64], time: Option<u64>) {
+    begin_record(record, KIND_ANCHOR, if time.is_some() { FLAG_DATED } else { 0 }, time);
     write_varint(record, durable.len() as u64);
     for position in durable {
         write_position(record, *position);
@@ -333,9 +354,14 @@ pub fn filler_header(length: u32) -> [u8; HEADER_BYTES] {
     header
 }
 
-fn begin_record(header: &mut Vec<u8>, kind: u8, flags: u8) {
+/// `time`: of a record whose flags say that it has one.
+fn begin_record(header: &mut Vec<u8>, kind: u8, flags: u8, time: Option<u64>) {
     header.clear();
     header.extend_from_slice(&[0, 0, 0, 0, kind, flags, 0, 0]);
+    if let Some(time) = time {
+        header.truncate(TIME_OFFSET);
+        header.extend_from_slice(&time_bytes(time));
+    }
 }
 
 /// Writes a log position, a multiple of [`Lsn::ALIGNMENT`].

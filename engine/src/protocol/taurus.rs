@@ -14,7 +14,7 @@
 //! # Log record
 //! ```text
 //!   | header | LSN vector: bitmap, entries above the log's last anchor (pre-append LV) | operations |
-//!   | header | anchor: durable position of every log |                      (appended by the loggers)
+//!   | header | anchor: time, durable position of every log |                (appended by the loggers)
 //! ```
 //!
 //! # Invariants
@@ -403,7 +403,13 @@ impl AnchorDuty {
         for (log, position) in self.durable.iter_mut().enumerate() {
             *position = durable_records(logs, log);
         }
-        encode_anchor(&mut self.scratch, &self.durable);
+        // Looked at before the place is reserved.
+        let mut time = logs.clock().now();
+        if mutant::is_active(Mutant::AnchorDatedLate) {
+            // As if others had drawn their times meanwhile.
+            time += 1;
+        }
+        encode_anchor(&mut self.scratch, &self.durable, Some(time));
         let end = logs.append_control(self.log, &self.scratch)?;
         self.last = Some(end);
         self.last_time = now();

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use hyades_types::error::{Error, Result};
 
 use crate::log::manifest::{Checkpoint, Incarnation};
-use crate::log::record::{Commit, Malformed, RecordBody, Records};
+use crate::log::record::{Anchor, Commit, Malformed, RecordBody, Records};
 use crate::log::set::LogSet;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
@@ -64,8 +64,10 @@ impl Gather for () {
 }
 
 /// The operations of a transaction, put together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Assembled {
+    /// Where the first record begins.
+    pub(crate) start: Lsn,
     pub(crate) operations: Vec<u8>,
     pub(crate) fragments: usize,
 }
@@ -73,8 +75,8 @@ pub(crate) struct Assembled {
 impl Gather for Assembled {
     type Whole = Assembled;
 
-    fn begin(_start: Lsn) -> Assembled {
-        Assembled::default()
+    fn begin(start: Lsn) -> Assembled {
+        Assembled { start, operations: Vec::new(), fragments: 0 }
     }
 
     fn take(&mut self, piece: &[u8]) {
@@ -127,14 +129,14 @@ pub(crate) struct Seen<'c> {
 pub(crate) enum What<'c> {
     /// The (last) record of a transaction.
     Transaction(Last<'c>),
-    /// The same, but the checkpoint holds the transaction: replay skips it.
+    /// The same, but the checkpoint holds the transaction, or it has been replayed: replay skips it.
     Checkpointed,
     /// Any other record of a large transaction, with this many bytes of its operations.
     Fragment {
         transaction: u64,
         bytes: usize,
     },
-    Anchor(LsnVector),
+    Anchor(Anchor),
     Filler,
 }
 
@@ -170,6 +172,8 @@ pub(crate) struct Walk<G> {
     /// No record is seen that ends after it.
     limit: Lsn,
     checkpoint: Option<Arc<Checkpoint>>,
+    /// Transactions up to this time are passed as those of a checkpoint are.
+    replayed: Option<u64>,
     unfinished: HashMap<u64, G>,
     durable: LsnVector,
     has_skipped: bool,
@@ -187,6 +191,7 @@ impl<G> Walk<G> {
             position: None,
             limit: Lsn(u64::MAX),
             checkpoint: None,
+            replayed: None,
             unfinished: HashMap::new(),
             durable: LsnVector::zero(incarnation.logs),
             has_skipped: false,
@@ -209,6 +214,12 @@ impl<G> Walk<G> {
     #[must_use]
     pub(super) fn after(self, checkpoint: Option<Arc<Checkpoint>>) -> Walk<G> {
         Walk { checkpoint, ..self }
+    }
+
+    /// Passes the transactions up to this time, too: they have been replayed in another way.
+    #[must_use]
+    pub(super) fn after_time(self, replayed: Option<u64>) -> Walk<G> {
+        Walk { replayed, ..self }
     }
 
     /// Where the next record begins, once that is known.
@@ -303,7 +314,8 @@ impl<G> Walk<G> {
     #[inline]
     fn is_checkpointed(&self, end: Lsn, commit: Commit) -> bool {
         let holds = |checkpoint: &Arc<Checkpoint>| checkpoint.holds(self.log, end, commit);
-        self.checkpoint.as_ref().is_some_and(holds) && !mutant::is_active(Mutant::CheckpointedReplayed)
+        (self.checkpoint.as_ref().is_some_and(holds) && !mutant::is_active(Mutant::CheckpointedReplayed))
+            || self.replayed.is_some_and(|replayed| commit.time.is_some_and(|time| time <= replayed))
     }
 }
 
@@ -365,7 +377,7 @@ impl<G: Gather> Walk<G> {
                 What::Transaction(last(commit, Some(transaction), content))
             }
             RecordBody::Anchor(anchor) => {
-                self.take_anchor(start, &anchor)?;
+                self.take_anchor(start, &anchor.durable)?;
                 What::Anchor(anchor)
             }
             RecordBody::Filler => What::Filler,

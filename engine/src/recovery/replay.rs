@@ -1,9 +1,9 @@
 //! Replays a transaction: its rows are installed or patched, its schema changes applied, sequences raised to
 //! where it left them, and its call is run again (`command`).
 //!
-//! The schedule decides on the order. Rows go through [`Table::install`], schema changes through
-//! [`Catalog::apply`], the same for every protocol. There are no locks and no undo: nothing else runs, and
-//! conflicting transactions never replay at the same time.
+//! Who calls (`by_key`, `schedule`) decides on the order. Rows go through [`Table::install`], schema changes
+//! through [`Catalog::apply`], the same for every protocol. There are no locks and no undo: nothing else
+//! runs, and no row is changed by two workers at the same time.
 
 use std::hash::BuildHasher;
 use std::iter;
@@ -16,6 +16,7 @@ use hyades_types::error::{Error, Result};
 use hyades_types::foundations::Foundations;
 use smallvec::SmallVec;
 
+use super::by_key::{Keyed, Kind, PlacedChange, ReplayByKey};
 use super::command::{CommandReplay, Place, Program};
 use super::on_demand::OnDemand;
 use super::passes::Selection;
@@ -93,7 +94,7 @@ enum Change<'r> {
 /// Consecutive rows of one table in a record, taken together so that none waits alone for memory.
 struct Group<'r, 'g> {
     table: TableId,
-    rows: SmallVec<[(&'r [u8], Change<'r>); GROUP_ROWS]>,
+    rows: SmallVec<[(Place, &'r [u8], Change<'r>); GROUP_ROWS]>,
     /// Where the previous rows went, if they were of this table.
     target: Option<(&'g TableState, Nearby<'g>)>,
 }
@@ -133,17 +134,16 @@ impl Installer {
         self.on_demand.as_ref().map_or(Ok(()), |on_demand| on_demand.check_wanted())
     }
 
-    /// Replays changes of one transaction, in their order.
-    fn replay_changes<'r>(
+    /// Replays changes in their order, each from a log record at some place.
+    fn replay_in_order<'r>(
         &self,
         scratch: &mut Scratch,
-        place: Place,
-        changes: impl Iterator<Item = &'r [u8]>,
+        changes: impl Iterator<Item = (Place, &'r [u8])>,
     ) -> Result<()> {
         self.check_wanted()?;
         let guard = epoch::pin();
         let mut group = Group::default();
-        for change in changes {
+        for (place, change) in changes {
             let mut operations = Operations::new(change);
             while let Some(operation) = operations.next() {
                 let operation = operation.map_err(|malformed| place.corrupt(malformed.reason))?;
@@ -161,20 +161,20 @@ impl Installer {
                 };
                 if let Some((table, key, change)) = changed {
                     if !group.takes(table) {
-                        self.install(&mut group, scratch, place, &guard)?;
+                        self.install(&mut group, scratch, &guard)?;
                         if group.table != table {
                             group = Group { table, ..Group::default() };
                         }
                     }
-                    group.rows.push((key, change));
+                    group.rows.push((place, key, change));
                     continue;
                 }
-                self.install(&mut group, scratch, place, &guard)?;
+                self.install(&mut group, scratch, &guard)?;
                 group.target = None;
                 self.replay_other(operation, &mut scratch.tables, place, &guard)?;
             }
         }
-        self.install(&mut group, scratch, place, &guard)
+        self.install(&mut group, scratch, &guard)
     }
 
     /// Replays an operation that neither puts nor patches a row.
@@ -201,38 +201,30 @@ impl Installer {
 
     /// Makes the changes of a group in their table, and empties the group.
     #[allow(unsafe_code)] // As declared.
-    fn install<'g>(
-        &self,
-        group: &mut Group<'_, 'g>,
-        scratch: &mut Scratch,
-        place: Place,
-        guard: &'g Guard,
-    ) -> Result<()> {
-        if group.rows.is_empty() {
-            return Ok(());
-        }
+    fn install<'g>(&self, group: &mut Group<'_, 'g>, scratch: &mut Scratch, guard: &'g Guard) -> Result<()> {
+        let Some((place, ..)) = group.rows.first() else { return Ok(()) };
         let (state, near) = match &mut group.target {
             Some(target) => target,
             None => {
-                let state = self.find(&mut scratch.tables, group.table, place)?.state(guard);
+                let state = self.find(&mut scratch.tables, group.table, *place)?.state(guard);
                 group.target.insert((state, Nearby::default()))
             }
         };
         let (state, index) = (*state, state.index());
         let mut records = SmallVec::<[_; GROUP_ROWS]>::new();
-        for (number, (key, _)) in group.rows.iter().enumerate() {
+        for (number, (_, key, _)) in group.rows.iter().enumerate() {
             let (record, was_near) = index.get_near(near, key, guard);
             record.inspect(|record| record.prefetch());
             records.push(record);
             if number == 1 && !was_near {
                 // They come in no particular order.
-                group.rows[2..].iter().for_each(|(key, _)| index.prefetch(key, guard));
+                group.rows[2..].iter().for_each(|(_, key, _)| index.prefetch(key, guard));
             }
         }
-        for (record, (key, change)) in records.into_iter().zip(group.rows.drain(..)) {
+        for (record, (place, key, change)) in records.into_iter().zip(group.rows.drain(..)) {
             match change {
-                // SAFETY: a transaction that conflicts with this one is replayed before or after it, and no
-                // transaction is let into the table before all of them have been (`on_demand`).
+                // SAFETY: the other changes of this row are replayed before or after it, and no transaction
+                // is let into the table before all of them have been (`on_demand`).
                 Change::Put(row) => unsafe { state.install_over(record, key, row, guard) }?,
                 Change::Patch(pieces) => {
                     read_patch(pieces, &mut scratch.patch)
@@ -318,7 +310,7 @@ impl Replay for Installer {
                 return scratch.commands.replay(&self.databases, program, &command, place);
             }
         }
-        self.replay_changes(scratch, place, iter::once(operations))
+        self.replay_in_order(scratch, iter::once((place, operations)))
     }
 
     fn divide(&self, operations: &[u8], piece_bytes: usize) -> Vec<Piece> {
@@ -332,8 +324,8 @@ impl Replay for Installer {
         operations: &[u8],
         piece: &Piece,
     ) -> Result<()> {
-        let changes = piece.iter().map(|range| &operations[range.clone()]);
-        self.replay_changes(scratch, Place { log, end }, changes)
+        let place = Place { log, end };
+        self.replay_in_order(scratch, piece.iter().map(|range| (place, &operations[range.clone()])))
     }
 
     fn on_watermark(&self, log: usize, position: u64) {
@@ -358,6 +350,65 @@ impl Replay for Installer {
         if let Some(on_progress) = self.on_progress.as_ref().filter(|_| !has_opened) {
             on_progress(&progress);
         }
+    }
+}
+
+/// A key without what tells it from its neighbours: a few keys that follow each other are replayed together,
+/// as they lie together in the index.
+fn neighbourhood(key: &[u8]) -> (&[u8], u8) {
+    const KEYS: u32 = 4; // As a power of two.
+    key.split_last().map_or((key, 0), |(last, rest)| (rest, last >> KEYS))
+}
+
+impl ReplayByKey for Installer {
+    fn route(
+        &self,
+        (log, end): (usize, u64),
+        operations: &[u8],
+        mut pass: impl FnMut(Keyed),
+    ) -> Result<Kind> {
+        let place = Place { log, end };
+        let hashes = foldhash::fast::FixedState::default();
+        let mut rest = Operations::new(operations);
+        let mut taken = None;
+        loop {
+            let start = rest.offset();
+            let Some(operation) = rest.next() else { return Ok(Kind::Rows) };
+            let operation = operation.map_err(|malformed| place.corrupt(malformed.reason))?;
+            let (hash, table) = match &operation {
+                Operation::Put { table, key, .. }
+                | Operation::Patch { table, key, .. }
+                | Operation::Delete { table, key } => {
+                    if taken != Some(*table) && !self.takes_table(*table) {
+                        rest.pass_rows_of(*table).map_err(|malformed| place.corrupt(malformed.reason))?;
+                        continue;
+                    }
+                    taken = Some(*table);
+                    (hashes.hash_one((table.0, neighbourhood(key))), table.0)
+                }
+                Operation::Sequence { sequence, .. } => (hashes.hash_one(sequence.0), 0),
+                Operation::Catalog(_) => return Ok(Kind::Catalog),
+                Operation::Command(_) if start > 0 => {
+                    return Err(place.corrupt("a call stands among changes"));
+                }
+                Operation::Command(command) if self.replays_images && command.has_images => continue,
+                Operation::Command(command) => {
+                    let called = (command.routine, command.version_hash);
+                    let is_taken =
+                        self.selection.as_ref().is_none_or(|selection| selection.takes_call(called));
+                    return Ok(if is_taken { Kind::Call } else { Kind::Rows });
+                }
+            };
+            pass(Keyed { hash, table, range: start..rest.offset() });
+        }
+    }
+
+    fn replay_changes<'r>(
+        &self,
+        scratch: &mut Scratch,
+        changes: impl Iterator<Item = PlacedChange<'r>>,
+    ) -> Result<()> {
+        self.replay_in_order(scratch, changes.map(|((log, end), change)| (Place { log, end }, change)))
     }
 }
 

@@ -12,7 +12,6 @@
 //! Memory: the chunks that batches still point into, and the unfinished large transactions.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use hyades_types::error::{Error, Result};
 
@@ -20,24 +19,43 @@ use super::records::{Assembled, Body, Damaged, Last, Walk, What};
 use super::schedule::{Batch, BatchBytes, BatchEntry, Grain, Source};
 use super::scope::{Scope, Verdict};
 use crate::log::manifest::Checkpoint;
+use crate::log::record::{Commit, Malformed};
 use crate::log::set::{Chunk, LogSource};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
-use crate::protocol::Counts;
+use crate::protocol::{Counts, Follows};
 
-/// A batch ends with the record that reaches this many bytes, or with the number of transactions that
-/// [`Grain`] says. Between two anchors of a busy log come some 800 logged calls, and the next log waits for
-/// them: that must be work for several workers (docs/benchmarks.md, on 16 processors).
-const BATCH_BYTES: u64 = 16 << 10;
+/// What a batch holds: it ends with the record that reaches one of the bounds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BatchLimits {
+    pub(super) bytes: u64,
+    pub(super) transactions: usize,
+    /// It also ends with an anchor, and says where its records come after.
+    pub(super) is_for_schedule: bool,
+}
+
+impl BatchLimits {
+    /// Between two anchors of a busy log come some 800 logged calls, and the next log waits for them: that
+    /// must be work for several workers (docs/benchmarks.md, on 16 processors).
+    pub(super) fn for_schedule(grain: Grain) -> BatchLimits {
+        BatchLimits { bytes: 16 << 10, transactions: grain.batched, is_for_schedule: true }
+    }
+
+    pub(super) fn for_by_key() -> BatchLimits {
+        BatchLimits { bytes: 64 << 10, transactions: usize::MAX, is_for_schedule: false }
+    }
+}
 
 pub(super) struct SourceOptions {
     pub(super) log: usize,
     pub(super) scope: Arc<Scope>,
-    pub(super) grain: Grain,
+    pub(super) limits: BatchLimits,
     /// Where its first log record begins.
     pub(super) start: Lsn,
     /// The checkpoint that was loaded before, if it was taken in this incarnation.
     pub(super) checkpoint: Option<Arc<Checkpoint>>,
+    /// What has been replayed in another way: the transactions up to this time.
+    pub(super) replayed: Option<u64>,
     /// Whether an earlier recovery has judged this incarnation.
     pub(super) was_judged: bool,
 }
@@ -65,6 +83,13 @@ pub(super) struct ReplaySource {
     is_base_kept: bool,
     /// Where in the batch's vectors the base is, once a record needed it.
     base_place: Option<usize>,
+    /// Where the last anchor begins. What a record follows is known to a reader that begins there, if its log
+    /// has anchors at all.
+    anchor_start: Lsn,
+    /// The time of the last anchor.
+    bound: Option<u64>,
+    /// Whether an anchor had no time.
+    is_undated: bool,
     /// Only with a mutant: whether a zombie was seen.
     is_cut_off: bool,
 }
@@ -79,7 +104,8 @@ impl ReplaySource {
         let walk = walk
             .from(options.start)
             .up_to(options.scope.end.get(options.log))
-            .after(options.checkpoint.clone());
+            .after(options.checkpoint.clone())
+            .after_time(options.replayed);
         ReplaySource {
             reader,
             walk,
@@ -87,6 +113,9 @@ impl ReplaySource {
             base: LsnVector::zero(logs),
             is_base_kept: true,
             base_place: None,
+            anchor_start: options.start,
+            bound: None,
+            is_undated: false,
             is_cut_off: false,
             options,
         }
@@ -114,19 +143,36 @@ impl ReplaySource {
                 What::Transaction(last) => {
                     self.take_transaction((seen.start, seen.end), &last, chunk, batch)?
                 }
-                What::Anchor(_) => {
+                What::Anchor(anchor) => {
+                    self.is_undated |= anchor.time.is_none();
+                    self.bound = anchor.time.or(self.bound);
+                    self.anchor_start = seen.start;
                     self.take_base();
-                    break;
+                    if self.options.limits.is_for_schedule {
+                        break;
+                    }
                 }
                 What::Checkpointed | What::Fragment { .. } | What::Filler => {}
             }
-            if seen.end.0 - first.0 >= BATCH_BYTES || batch.entries.len() >= self.options.grain.batched {
+            let BatchLimits { bytes, transactions, .. } = self.options.limits;
+            if seen.end.0 - first.0 >= bytes || batch.entries.len() >= transactions {
                 break;
             }
         }
         batch.end = self.walk.position().0;
+        (batch.bound, batch.is_undated) = (self.bound, self.is_undated);
+        let unfinished = self.walk.unfinished().map(|begun| begun.start);
+        batch.go_on_from = unfinished.fold(self.known_from(self.walk.position()), Lsn::min).0;
         batch.bytes = Arc::clone(&chunk.bytes);
         Ok(())
+    }
+
+    /// Where a reader must begin to know what the record follows that begins here.
+    fn known_from(&self, start: Lsn) -> Lsn {
+        match self.walk.follows() {
+            Follows::AllBefore => start,
+            Follows::Positions(_) => start.min(self.anchor_start),
+        }
     }
 
     /// Another anchor holds for what comes next.
@@ -168,16 +214,21 @@ impl ReplaySource {
             return Ok(());
         }
         follows.check(log, start).map_err(damaged)?;
-        let operations = match said.body {
+        if self.bound.is_some_and(|bound| last.commit.time.is_some_and(|time| time <= bound)) {
+            let reason = "a transaction is not later than the anchor before it";
+            return Err(damaged(Malformed { offset: 0, reason }));
+        }
+        let (from, operations) = match said.body {
             Body::InRecord(operations) => {
                 let first = operations.as_ptr() as usize - chunk.bytes.as_ptr() as usize;
-                BatchBytes::InBatch(first..first + operations.len())
+                (start, BatchBytes::InBatch(first..first + operations.len()))
             }
-            Body::Gathered(whole) => BatchBytes::Assembled(Arc::new(whole.operations)),
+            Body::Gathered(whole) => (whole.start, BatchBytes::Assembled(Arc::new(whole.operations))),
         };
         let first = batch.vectors.len();
         let vector = match self.base_place {
             Some(place) if !follows.is_own() => place,
+            _ if !self.options.limits.is_for_schedule => first,
             _ => {
                 follows.extend_positions(start, &scope.cut.known, &mut batch.vectors);
                 first
@@ -192,7 +243,9 @@ impl ReplaySource {
             let ends = scope.end.entries();
             batch.vectors[first..].iter_mut().zip(ends).for_each(|(entry, end)| *entry = (*entry).min(*end));
         }
-        batch.entries.push(BatchEntry { start: start.0, end: end.0, vector, operations });
+        let Commit { time, is_barrier, .. } = last.commit;
+        let (from, start, end) = (self.known_from(from).0, start.0, end.0);
+        batch.entries.push(BatchEntry { from, start, end, time, is_barrier, vector, operations });
         Ok(())
     }
 
@@ -217,8 +270,10 @@ impl Source for ReplaySource {
     fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
         let position = self.walk.position();
         if position >= self.options.scope.end.get(self.options.log) {
-            let unfinished = self.walk.give_up_unfinished() as u64;
-            self.options.scope.zombies.fetch_add(unfinished, Ordering::Relaxed);
+            let SourceOptions { log, scope, .. } = &self.options;
+            let unfinished = self.walk.unfinished().map(|begun| begun.start);
+            unfinished.for_each(|start| scope.count(*log, start, Verdict::Zombie));
+            self.walk.give_up_unfinished();
             return Ok(false);
         }
         let chunk = match self.chunk.take().filter(|chunk| chunk.end() > position) {

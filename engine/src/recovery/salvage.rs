@@ -39,11 +39,12 @@ use std::sync::Arc;
 use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
+use super::incarnation::{ToReplay, replay_by_schedule};
 use super::records::{Damaged, Walk, What};
 use super::replay::{Installer, Scratch};
 use super::schedule::{Batch, Replay, Source};
 use super::scope::Scope;
-use super::{RecoveryReport, ToReplay, bytes_total, installer, load_checkpoint, replay_incarnation, workers};
+use super::{RecoveryReport, bytes_total, installer, load_checkpoint, note_replayed, workers};
 use crate::config::Config;
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::log_set;
@@ -212,13 +213,16 @@ fn attempt(
             workers: workers(config),
             is_salvage: true,
         };
-        if let Err(error) = replay_incarnation(config, &to_replay, Arc::clone(&watched), &mut salvage.report)
-        {
-            let failed = watched.failed.lock().take();
-            return match failed {
-                Some(damage) => Ok(Attempt::Failed(Damage { incarnation: number, ..damage })),
-                None => Err(error),
-            };
+        let begun = crate::sync::now();
+        match replay_by_schedule(config, &to_replay, Arc::clone(&watched)) {
+            Ok(replayed) => note_replayed(&mut salvage.report, &to_replay, replayed, begun),
+            Err(error) => {
+                let failed = watched.failed.lock().take();
+                return match failed {
+                    Some(damage) => Ok(Attempt::Failed(Damage { incarnation: number, ..damage })),
+                    None => Err(error),
+                };
+            }
         }
         salvage.incarnations.push(SalvagedIncarnation { number, scope: Some(scope) });
     }
@@ -432,8 +436,8 @@ fn find_limits(
     loop {
         let to_replay =
             ToReplay { manifest, incarnation, scope: Arc::clone(&scope), workers: 1, is_salvage: true };
-        for log in 0..incarnation.logs {
-            let Some(mut source) = to_replay.source(config, log)? else { continue };
+        for (source, _) in to_replay.sources_of_schedule(config, &to_replay.beginning())? {
+            let Some(mut source) = source else { continue };
             let mut batch = Batch::default();
             while source.fill(&mut batch)? {
                 batch = Batch::default();

@@ -86,9 +86,15 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 /// One transaction in a [`Batch`].
 #[derive(Clone, Debug)]
 pub(crate) struct BatchEntry {
+    /// Where a reader must begin that has not replayed it: at the last anchor before it, or at its first log
+    /// record.
+    pub(crate) from: u64,
     /// Where its (last) log record begins and ends.
     pub(crate) start: u64,
     pub(crate) end: u64,
+    /// Its commit time, if it has one.
+    pub(crate) time: Option<u64>,
+    pub(crate) is_barrier: bool,
     /// Where its pre-append LV begins in the batch's `vectors`.
     pub(crate) vector: usize,
     pub(crate) operations: BatchBytes,
@@ -115,6 +121,13 @@ pub(crate) struct Batch {
     pub(crate) entries: Vec<BatchEntry>,
     /// LSN vectors, as many entries each as there are logs; entries may share one.
     pub(crate) vectors: Vec<u64>,
+    /// All later records of the log have later times, as the last anchor says.
+    pub(crate) bound: Option<u64>,
+    /// Whether an anchor does not say that.
+    pub(crate) is_undated: bool,
+    /// Where a reader must begin that has replayed the batch and nothing after it: at the last anchor, or at
+    /// the first record of a transaction that goes on after the batch.
+    pub(crate) go_on_from: u64,
 }
 
 /// Where one log's records come from.
@@ -352,9 +365,7 @@ impl<S> Log<S> {
 impl<S: Source> Log<S> {
     /// Fills the batch with what comes next and opens a slot for it; `None` at the end of the log.
     fn read_on(&self, source: &mut S, batch: &mut Batch) -> Result<Option<OpenSlot>> {
-        batch.floor.clear();
-        batch.entries.clear();
-        batch.vectors.clear();
+        batch.clear();
         if !source.fill(batch)? {
             self.is_exhausted.store(true, Ordering::Relaxed);
             return Ok(None);
@@ -729,6 +740,21 @@ impl<S: Source, R: Replay> Schedule<S, R> {
 }
 
 impl Batch {
+    pub(crate) fn clear(&mut self) {
+        self.floor.clear();
+        self.entries.clear();
+        self.vectors.clear();
+    }
+
+    /// Bytes of transactions that were put together from fragments.
+    pub(crate) fn assembled_bytes(&self) -> usize {
+        let bytes = |entry: &BatchEntry| match &entry.operations {
+            BatchBytes::InBatch(_) => 0,
+            BatchBytes::Assembled(bytes) => bytes.len(),
+        };
+        self.entries.iter().map(bytes).sum()
+    }
+
     pub(crate) fn operations<'a>(&'a self, entry: &'a BatchEntry) -> &'a [u8] {
         match &entry.operations {
             BatchBytes::InBatch(range) => &self.bytes[range.clone()],

@@ -13,6 +13,8 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
+
 use crate::lsn::{Lsn, LsnVector};
 use crate::protocol::{Counts, Cut, Follows};
 
@@ -26,8 +28,9 @@ pub(super) struct Scope {
     pub(super) cut: Cut,
     /// The ends of log records that must not be replayed, with their logs.
     pub(super) condemned: BTreeSet<(usize, u64)>,
-    /// Transactions that had not become durable with all they depend on.
-    pub(super) zombies: AtomicU64,
+    /// Transactions that had not become durable with all they depend on: their logs, and where their (last)
+    /// records end, or the first ones begin if there is no last one. A log may be read twice.
+    zombies: Mutex<BTreeSet<(usize, Lsn)>>,
     /// For each log, where the first transaction ends that is condemned or may depend on what was lost.
     first_dropped: Vec<AtomicU64>,
 }
@@ -60,7 +63,7 @@ impl Scope {
 
     fn new(end: LsnVector, cut: Cut, condemned: BTreeSet<(usize, u64)>) -> Scope {
         let first_dropped = (0..end.len()).map(|_| AtomicU64::new(u64::MAX)).collect();
-        Scope { end, cut, condemned, zombies: AtomicU64::new(0), first_dropped }
+        Scope { end, cut, condemned, zombies: Mutex::default(), first_dropped }
     }
 
     /// The verdict on the transaction of this log whose (last) log record begins and ends here.
@@ -85,12 +88,17 @@ impl Scope {
         match verdict {
             Verdict::Kept => {}
             Verdict::Zombie => {
-                self.zombies.fetch_add(1, Ordering::Relaxed);
+                self.zombies.lock().insert((log, end));
             }
             Verdict::Condemned | Verdict::MayDepend { .. } => {
                 self.first_dropped[log].fetch_min(end.0, Ordering::Relaxed);
             }
         }
+    }
+
+    /// How many zombies have been counted.
+    pub(super) fn zombies(&self) -> u64 {
+        self.zombies.lock().len() as u64
     }
 
     /// The same with nothing counted, and with limits below what was dropped while this one counted; `None`

@@ -77,6 +77,7 @@ use smallvec::SmallVec;
 use self::chunks::Chunks;
 use self::commit_slot::CommitSlot;
 use super::row::overwrite;
+use crate::commit_clock::CommitClock;
 
 pub(crate) use self::snapshots::Snapshot;
 pub(crate) use self::writer::HistoryWriter;
@@ -196,8 +197,7 @@ pub(crate) struct Histories {
     /// Slots that have been used: those below this number.
     used: AtomicUsize,
     workers: Mutex<Workers>,
-    /// The time of the latest commit.
-    clock: CachePadded<AtomicU64>,
+    clock: CommitClock,
     /// No snapshot before this time is in use, or will be.
     horizon: CachePadded<AtomicU64>,
     /// The time since which all rows comply with the newest unique index.
@@ -234,12 +234,12 @@ pub(super) enum Verdict<'g> {
 
 impl Histories {
     /// `mark_words`: the length of a mark, the same for all transactions.
-    pub(crate) fn new(mark_words: usize) -> Histories {
+    pub(crate) fn new(mark_words: usize, clock: CommitClock) -> Histories {
         Histories {
             pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
             used: AtomicUsize::new(0),
             workers: Mutex::default(),
-            clock: CachePadded::new(AtomicU64::new(1)),
+            clock,
             horizon: CachePadded::new(AtomicU64::new(0)),
             newest_key: AtomicU64::new(0),
             mark_words,

@@ -102,7 +102,7 @@ fn shown(entry: &Entry<'_>, ends: &LsnVector, salvaged: Option<&Salvage>, incarn
         EntryBody::Fragment { transaction, bytes } => {
             format!("{place} fragment of {transaction}: {bytes} bytes")
         }
-        EntryBody::Anchor(durable) => format!("{place} anchor {:?}", durable.entries()),
+        EntryBody::Anchor(anchor) => format!("{place} anchor {:?}", anchor.durable.entries()),
         EntryBody::Filler => format!("{place} filler"),
     }
 }

@@ -35,6 +35,34 @@ fn zombies_stay_dead_when_the_logs_grow_again() {
 }
 
 #[test]
+fn what_anchors_name_counts_although_the_replay_changes_its_way() {
+    // Log 1 is long, and ends with a record without a time. From there on records are replayed as they follow
+    // each other. In log 0 only an anchor says that its last transaction follows one in log 1.
+    let (written, _) = HandWritten::open(&SimulatedDisk::new(1), ProtocolKind::Taurus, 2).unwrap();
+    let mut written = written.dated();
+    let table = written.append(0, &[0, 0], &[Change::CreateTable]);
+    let pad = |written: &mut HandWritten, count: i64| {
+        for number in 0..count {
+            written.append(1, &[table, 0], &[put(100 + number % 50, number)]);
+        }
+    };
+    pad(&mut written, 20_000);
+    let known = written.end(1);
+    written.append_anchor(1, &[table, known]);
+    pad(&mut written, 3_000);
+    let first = written.append(1, &[table, 0], &[put(1, 1)]);
+    written.append_anchor(0, &[table, first]);
+    written.append(0, &[table, 0], &[put(1, 2)]);
+    written.append_undated(1, &[table, 0], &[put(2, 2)]);
+    written.sync_all();
+    // The order of two threads decides.
+    for _ in 0..5 {
+        let found = HandWritten::recover(&written.disk).unwrap();
+        assert_eq!((found.rows.get(&1), found.rows.get(&2)), (Some(&2), Some(&2)));
+    }
+}
+
+#[test]
 fn what_a_killed_process_wrote_is_kept_through_a_later_power_cut() {
     // Pitfall 16: after the kill the page cache shows the predecessor. It is recovered, used for answers, and
     // must then be durable.

@@ -190,9 +190,12 @@ impl Printer {
                 object["transaction"] = json!(transaction);
                 object["bytes"] = json!(bytes);
             }
-            EntryBody::Anchor(durable) => {
+            EntryBody::Anchor(anchor) => {
                 object["kind"] = json!("anchor");
-                object["durable"] = json!(durable.entries());
+                if let Some(time) = anchor.time {
+                    object["time"] = json!(time);
+                }
+                object["durable"] = json!(anchor.durable.entries());
             }
             EntryBody::Filler => object["kind"] = json!("filler"),
         }
@@ -223,7 +226,10 @@ impl Printer {
             EntryBody::Fragment { transaction, .. } => {
                 writeln!(text, "fragment {bytes} bytes of transaction {transaction}")
             }
-            EntryBody::Anchor(durable) => writeln!(text, "anchor durable {:?}", durable.entries()),
+            EntryBody::Anchor(anchor) => {
+                let time = anchor.time.map(|time| format!(" time {time}")).unwrap_or_default();
+                writeln!(text, "anchor{time} durable {:?}", anchor.durable.entries())
+            }
             EntryBody::Filler => writeln!(text, "filler {bytes} bytes"),
         };
         text

@@ -110,9 +110,9 @@ impl LogStat {
                     stat.add_transaction(&transaction, bytes);
                 }
                 EntryBody::Fragment { .. } => stat.fragment.add(bytes),
-                EntryBody::Anchor(durable) => {
+                EntryBody::Anchor(anchor) => {
                     stat.anchor.add(bytes);
-                    stat.durable.raise(durable.entries());
+                    stat.durable.raise(anchor.durable.entries());
                 }
                 EntryBody::Filler => stat.filler.add(bytes),
             }

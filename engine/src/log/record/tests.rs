@@ -168,11 +168,14 @@ proptest! {
     }
 
     #[test]
-    fn an_anchor_comes_back(durable in (1_usize..=MAX_LOGS).prop_flat_map(positions)) {
+    fn an_anchor_comes_back(
+        durable in (1_usize..=MAX_LOGS).prop_flat_map(positions),
+        time in proptest::option::of(0_u64..1 << 56),
+    ) {
         let mut record = Vec::new();
-        encode_anchor(&mut record, &durable);
+        encode_anchor(&mut record, &durable, time);
         let decoded = Records::new(Lsn::ZERO, &record).next().expect("a record").expect("well-formed");
-        prop_assert_eq!(decoded.body, RecordBody::Anchor(LsnVector::from_slice(&durable)));
+        prop_assert_eq!(decoded.body, RecordBody::Anchor(Anchor { durable: LsnVector::from_slice(&durable), time }));
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Fixture {
             for record in chunk.records() {
                 let record = record.expect("well-formed");
                 match record.body {
-                    RecordBody::Anchor(vector) => fields.anchor(&vector),
+                    RecordBody::Anchor(anchor) => fields.anchor(&anchor.durable),
                     RecordBody::Transaction { commit, content } => {
                         let vector = whole_vector(&mut fields, content);
                         assert!(vector.get(log) <= record.start, "pre-append (pitfall 1)");
@@ -287,8 +287,8 @@ fn anchors(fixture: &Fixture, log: usize) -> Vec<LsnVector> {
     let mut anchors = Vec::new();
     while let Some(chunk) = reader.next_chunk().expect("undamaged") {
         for record in chunk.records() {
-            if let RecordBody::Anchor(vector) = record.expect("well-formed").body {
-                anchors.push(vector);
+            if let RecordBody::Anchor(anchor) = record.expect("well-formed").body {
+                anchors.push(anchor.durable);
             }
         }
     }

@@ -44,7 +44,7 @@ impl Stream {
 
     fn anchor(&mut self, durable: &[u64]) -> &mut Stream {
         let mut record = Vec::new();
-        encode_anchor(&mut record, durable);
+        encode_anchor(&mut record, durable, None);
         let length = record.len();
         self.push(record, &[], length)
     }

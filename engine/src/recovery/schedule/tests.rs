@@ -22,6 +22,10 @@ struct SyntheticSource {
     batch_records: usize,
 }
 
+fn entry(start: u64, end: u64, vector: usize, operations: BatchBytes) -> BatchEntry {
+    BatchEntry { from: start, start, end, time: None, is_barrier: false, vector, operations }
+}
+
 impl Source for SyntheticSource {
     fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
         let mut count = 0;
@@ -32,12 +36,7 @@ impl Source for SyntheticSource {
             // The operations carry the vector, for the checker.
             let operations: Vec<u8> = record.vector.iter().flat_map(|entry| entry.to_le_bytes()).collect();
             let operations = BatchBytes::Assembled(Arc::new(operations));
-            batch.entries.push(BatchEntry {
-                start: record.end - RECORD,
-                end: record.end,
-                vector,
-                operations,
-            });
+            batch.entries.push(entry(record.end - RECORD, record.end, vector, operations));
             count += 1;
         }
         Ok(count > 0)
@@ -295,7 +294,7 @@ impl Source for LargeRecords {
         batch.vectors.push(number * RECORD);
         batch.end = (number + 1) * RECORD;
         let operations = BatchBytes::Assembled(Arc::new(vec![0; DIVIDED_BYTES]));
-        batch.entries.push(BatchEntry { start: number * RECORD, end: batch.end, vector: 0, operations });
+        batch.entries.push(entry(number * RECORD, batch.end, 0, operations));
         Ok(true)
     }
 }

@@ -53,7 +53,7 @@ impl Snapshot {
         let slot = &history.snapshot;
         debug_assert_eq!(slot.time.load(Ordering::Relaxed), FREE, "a worker has one snapshot");
         slot.time.store(TAKING, Ordering::SeqCst);
-        let time = histories.clock.load(Ordering::SeqCst);
+        let time = histories.clock.now();
         slot.time.store(time, Ordering::SeqCst);
         Snapshot { history: Arc::clone(history), kept_from: time, time }
     }
@@ -64,7 +64,7 @@ impl Snapshot {
 
     /// From now on reads at a time that it had before, or at the latest.
     pub(crate) fn read_at(&mut self, time: Option<u64>, histories: &Histories) {
-        self.time = time.unwrap_or_else(|| histories.clock.load(Ordering::SeqCst));
+        self.time = time.unwrap_or_else(|| histories.clock.now());
     }
 
     /// Whether the data read at it so far are valid.
@@ -91,7 +91,7 @@ impl Drop for Snapshot {
 impl Histories {
     /// Determines which snapshots are in use; returns the horizon.
     pub(crate) fn find_horizon(&self) -> u64 {
-        let mut horizon = self.clock.load(Ordering::SeqCst);
+        let mut horizon = self.clock.now();
         for history in self.all() {
             let slot = &history.snapshot;
             match slot.time.load(Ordering::SeqCst) {
@@ -108,7 +108,7 @@ impl Histories {
     /// All committed rows, and all later ones, comply with a unique index that is not visible yet; returns
     /// the time since which they do.
     pub(crate) fn note_new_key(&self) -> u64 {
-        let time = self.clock.load(Ordering::SeqCst);
+        let time = self.clock.now();
         self.newest_key.fetch_max(time, Ordering::SeqCst);
         time
     }
@@ -116,7 +116,7 @@ impl Histories {
     /// A time later than all snapshots so far, and not later than those to come: snapshots from then on see
     /// the rows that have no versions once this transaction has committed.
     pub(crate) fn note_rewriting(&self) -> u64 {
-        self.clock.fetch_add(1, Ordering::AcqRel) + 1
+        self.clock.draw()
     }
 
     /// Whether some unique index is newer than a snapshot of this time.
@@ -130,7 +130,7 @@ impl Histories {
             let slot = &history.snapshot;
             let time = slot.time.load(Ordering::SeqCst);
             let holds_back = time != FREE && time != TAKING && time > slot.expired.load(Ordering::SeqCst);
-            (holds_back && time < self.clock.load(Ordering::SeqCst)).then_some((time, history))
+            (holds_back && time < self.clock.now()).then_some((time, history))
         });
         let Some((time, history)) = oldest.min_by_key(|(time, _)| *time) else { return false };
         history.snapshot.expired.fetch_max(time, Ordering::SeqCst);

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use super::chunks::CHUNK_WORDS;
 use super::writer::Left;
 use super::{Forgettable, Handle, Histories, HistoryWriter, Snapshot};
+use crate::commit_clock::CommitClock;
 use crate::storage::read_at_time::AtTime;
 use crate::storage::record::OwnedRecord;
 use crate::storage::row::RowPatch;
@@ -55,7 +56,7 @@ fn write(record: &OwnedRecord, row: Option<&[u8]>, writer: &mut HistoryWriter) -
 
 #[test]
 fn a_reader_of_a_version_follows_its_writer_and_no_later_one() {
-    let histories = Arc::new(Histories::new(1));
+    let histories = Arc::new(Histories::new(1, CommitClock::new()));
     let mut writer = HistoryWriter::new(&histories);
     let reader = HistoryWriter::new(&histories);
     let record = OwnedRecord::empty();
@@ -82,7 +83,7 @@ fn a_reader_of_a_version_follows_its_writer_and_no_later_one() {
 
 #[test]
 fn a_read_at_an_expired_snapshot_fails() {
-    let histories = Arc::new(Histories::new(0));
+    let histories = Arc::new(Histories::new(0, CommitClock::new()));
     let mut writer = HistoryWriter::new(&histories);
     let reader = HistoryWriter::new(&histories);
     let record = OwnedRecord::with_row(b"before");
@@ -102,7 +103,7 @@ fn a_read_at_an_expired_snapshot_fails() {
 
 #[test]
 fn the_history_of_a_worker_that_has_gone_serves_the_next() {
-    let histories = Arc::new(Histories::new(0));
+    let histories = Arc::new(Histories::new(0, CommitClock::new()));
     let reader = HistoryWriter::new(&histories);
     let record = OwnedRecord::empty();
     let snapshot = reader.snapshot();
@@ -129,7 +130,7 @@ fn the_history_of_a_worker_that_has_gone_serves_the_next() {
 /// then its slot in the directory is not used again.
 #[test]
 fn a_chunk_keeps_its_place_until_it_is_given_back() {
-    let histories = Arc::new(Histories::new(0));
+    let histories = Arc::new(Histories::new(0, CommitClock::new()));
     let mut writer = HistoryWriter::new(&histories);
     let record = OwnedRecord::with_row(&[0; 900]);
     let mut fill = |chunks: u64| {
@@ -156,7 +157,7 @@ fn a_chunk_keeps_its_place_until_it_is_given_back() {
 
 #[test]
 fn a_row_within_its_record_counts_while_a_snapshot_sees_it() {
-    let histories = Arc::new(Histories::new(0));
+    let histories = Arc::new(Histories::new(0, CommitClock::new()));
     let mut writer = HistoryWriter::new(&histories);
     let record = OwnedRecord::with_row(&[7; 1000]);
     let reader = HistoryWriter::new(&histories);
@@ -224,7 +225,7 @@ struct Model {
 
 impl Model {
     fn new() -> Model {
-        let histories = Arc::new(Histories::new(2));
+        let histories = Arc::new(Histories::new(2, CommitClock::new()));
         let worker = |_| Worker {
             writer: HistoryWriter::new(&histories),
             undo: Vec::new(),
@@ -352,7 +353,7 @@ proptest! {
 fn what_a_snapshot_sees_adds_up() {
     const RECORDS: usize = 4;
     const TOTAL: u64 = 1000 * RECORDS as u64;
-    let histories = Arc::new(Histories::new(0));
+    let histories = Arc::new(Histories::new(0, CommitClock::new()));
     let row = |amount: u64| [amount.to_le_bytes(), (!amount).to_le_bytes()].concat();
     let records: Vec<OwnedRecord> = (0..2 * RECORDS).map(|_| OwnedRecord::with_row(&row(1000))).collect();
     let is_over = AtomicBool::new(false);
@@ -417,7 +418,7 @@ fn what_a_snapshot_sees_adds_up() {
 
 #[test]
 fn a_checkpoint_reads_the_rows_of_its_time_while_others_commit() {
-    let histories = Arc::new(Histories::new(0));
+    let histories = Arc::new(Histories::new(0, CommitClock::new()));
     let own = HistoryWriter::new(&histories);
     let (mut early, mut later) = (HistoryWriter::new(&histories), HistoryWriter::new(&histories));
     let [changed, gone, new] = [Some("old"), Some("old"), None].map(|row| match row {
@@ -448,7 +449,7 @@ fn a_checkpoint_reads_the_rows_of_its_time_while_others_commit() {
 
 #[test]
 fn only_commits_that_have_begun_are_waited_for() {
-    let histories = Arc::new(Histories::new(0));
+    let histories = Arc::new(Histories::new(0, CommitClock::new()));
     let waiting = HistoryWriter::new(&histories);
     let mut committing = HistoryWriter::new(&histories);
     committing.begin_commit();

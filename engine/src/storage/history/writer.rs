@@ -302,13 +302,13 @@ impl HistoryWriter {
     /// All its locks are still held, and its log record has its place.
     #[inline]
     pub(crate) fn draw_time(&self) -> u64 {
-        let draw = || self.histories.clock.fetch_add(1, Ordering::AcqRel) + 1;
-        let Some(begin) = self.transaction else { return draw() };
+        let clock = &self.histories.clock;
+        let Some(begin) = self.transaction else { return clock.draw() };
         // SAFETY: forgotten only after it has ended.
         let state = unsafe { &chunks::words(self.first_chunk, begin)[STATE] };
         // Invariant 2: a thread that reads the clock later finds at least this.
         state.store(COMMITTING, Ordering::Relaxed);
-        let time = draw();
+        let time = clock.draw();
         state.store(time << TIME_SHIFT | COMMITTING, Ordering::Release);
         time
     }

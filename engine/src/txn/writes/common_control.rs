@@ -26,7 +26,7 @@ impl<P: Protocol, R: Reading<P>> Control<P> for Shared<P, R> {
 
     fn new(protocol: Arc<P>, config: &Config) -> Shared<P, R> {
         Shared {
-            histories: Arc::new(Histories::new(protocol.mark_words())),
+            histories: Arc::new(Histories::new(protocol.mark_words(), protocol.clock())),
             protocol,
             is_capturing: AtomicBool::new(false),
             locks: LockTable::new(LOCK_BUCKETS),

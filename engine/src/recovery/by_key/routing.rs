@@ -1,0 +1,195 @@
+//! A batch of log records whose changes are divided by key.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use hyades_types::error::Result;
+
+use super::{Keyed, Kind, Numbering, ReplayByKey};
+use crate::recovery::schedule::{Batch, BatchBytes};
+
+/// The order number of records that come after all others. Their log has no time for them: what a stop logs
+/// of sequences, which needs no order.
+pub(super) const LAST: u64 = u64::MAX - 1;
+/// That of a record that cannot be replayed here.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// The (last) record of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RoutedRecord {
+    /// As in its batch.
+    pub(super) from: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) number: u64,
+    /// Which of the batch's bytes hold its operations, and where.
+    source: u32,
+    operations: u32,
+}
+
+/// A change in a [`Routed`] batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Change {
+    /// Its record in the batch.
+    record: u32,
+    pub(super) table: u32,
+    /// Where it begins in the operations of its transaction, and its bytes.
+    start: u32,
+    length: u32,
+}
+
+/// A record that is replayed between two rounds.
+#[derive(Clone, Debug)]
+pub(super) struct Alone {
+    pub(super) log: usize,
+    pub(super) end: u64,
+    pub(super) number: u64,
+    pub(super) bytes: Arc<Vec<u8>>,
+    pub(super) range: Range<usize>,
+}
+
+impl Alone {
+    pub(super) fn operations(&self) -> &[u8] {
+        &self.bytes[self.range.clone()]
+    }
+}
+
+/// See the module head. It is not changed any more.
+#[derive(Debug, Default)]
+pub(super) struct Routed {
+    pub(super) log: usize,
+    pub(super) records: Vec<RoutedRecord>,
+    /// The largest number of a record.
+    pub(super) last: u64,
+    /// The bytes of the log, then those of transactions that were put together from fragments.
+    sources: Vec<Arc<Vec<u8>>>,
+    /// Partition by partition, each in the order of the log.
+    changes: Vec<Change>,
+    /// Where the changes of each partition begin, and the end.
+    starts: Vec<u32>,
+    /// What is not divided.
+    pub(super) alone: Vec<Alone>,
+    pub(super) calls: usize,
+}
+
+impl Routed {
+    pub(super) fn partition(&self, partition: usize) -> &[Change] {
+        match self.starts.get(partition..partition + 2) {
+            Some(&[from, to]) => &self.changes[from as usize..to as usize],
+            _ => &[],
+        }
+    }
+
+    pub(super) fn record(&self, change: Change) -> &RoutedRecord {
+        &self.records[change.record as usize]
+    }
+
+    pub(super) fn bytes(&self, change: Change) -> &[u8] {
+        let record = self.record(change);
+        let start = record.operations as usize + change.start as usize;
+        &self.sources[record.source as usize][start..start + change.length as usize]
+    }
+}
+
+/// Divides batches. One worker's, with the memory that this takes.
+pub(super) struct Router {
+    partitions: usize,
+    /// The changes in the order of the log, with their partitions.
+    found: Vec<(u32, Change)>,
+    /// How many each partition has.
+    counts: Vec<u32>,
+}
+
+impl Router {
+    pub(super) fn new(partitions: usize) -> Router {
+        Router { partitions, found: Vec::new(), counts: vec![0; partitions] }
+    }
+
+    pub(super) fn route<R: ReplayByKey>(
+        &mut self,
+        replay: &R,
+        log: usize,
+        batch: &Batch,
+        numbering: Numbering,
+    ) -> Result<Routed> {
+        let mut routed = Routed { log, sources: vec![Arc::clone(&batch.bytes)], ..Routed::default() };
+        routed.records.reserve_exact(batch.entries.len());
+        self.found.clear();
+        self.counts.fill(0);
+        for entry in &batch.entries {
+            let (source, range) = match &entry.operations {
+                BatchBytes::InBatch(range) => (0, range.clone()),
+                BatchBytes::Assembled(bytes) => {
+                    routed.sources.push(Arc::clone(bytes));
+                    (routed.sources.len() - 1, 0..bytes.len())
+                }
+            };
+            let bytes = &routed.sources[source];
+            let mut number = match numbering {
+                Numbering::Time => entry.time,
+                Numbering::Place => Some(entry.end),
+            };
+            let is_alone = entry.is_barrier || u32::try_from(range.end).is_err() || {
+                let record = routed.records.len() as u32;
+                let (kind, has_rows) =
+                    self.divide_one(replay, (log, entry.end), &bytes[range.clone()], record)?;
+                // Without a time, only what needs no order can be replayed here.
+                number = number.or((kind == Kind::Rows && !has_rows).then_some(LAST));
+                routed.calls += usize::from(kind == Kind::Call);
+                kind != Kind::Rows
+            };
+            let number = number.unwrap_or(NEVER);
+            let (from, start, end) = (entry.from, entry.start, entry.end);
+            let (source, operations) = (source as u32, range.start as u32);
+            if is_alone && number != NEVER {
+                routed.alone.push(Alone { log, end, number, bytes: Arc::clone(bytes), range });
+            }
+            routed.last = routed.last.max(number);
+            routed.records.push(RoutedRecord { from, start, end, number, source, operations });
+        }
+        self.put_in_order(&mut routed);
+        Ok(routed)
+    }
+
+    /// Notes the partitions of a transaction's changes. Returns also whether it changes rows.
+    fn divide_one<R: ReplayByKey>(
+        &mut self,
+        replay: &R,
+        place: (usize, u64),
+        operations: &[u8],
+        record: u32,
+    ) -> Result<(Kind, bool)> {
+        let (mut has_rows, before) = (false, self.found.len());
+        let kind = replay.route(place, operations, |Keyed { hash, table, range }| {
+            let partition = ((hash >> u32::BITS) * self.partitions as u64) >> u32::BITS;
+            let (start, length) = (range.start as u32, range.len() as u32);
+            self.counts[partition as usize] += 1;
+            self.found.push((partition as u32, Change { record, table, start, length }));
+            has_rows |= table != 0;
+        })?;
+        if kind != Kind::Rows {
+            for (partition, _) in self.found.drain(before..) {
+                self.counts[partition as usize] -= 1;
+            }
+        }
+        Ok((kind, has_rows))
+    }
+
+    /// Puts the changes that were found in the order of their partitions.
+    fn put_in_order(&mut self, routed: &mut Routed) {
+        let mut next = 0;
+        routed.starts.reserve_exact(self.partitions + 1);
+        for count in &mut self.counts {
+            routed.starts.push(next);
+            // From here on, where the next one of the partition goes.
+            next += std::mem::replace(count, next);
+        }
+        routed.starts.push(next);
+        routed.changes.resize(self.found.len(), Change::default());
+        for (partition, change) in self.found.drain(..) {
+            let place = &mut self.counts[partition as usize];
+            routed.changes[*place as usize] = change;
+            *place += 1;
+        }
+    }
+}

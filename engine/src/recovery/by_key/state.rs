@@ -1,0 +1,392 @@
+//! What has been read, what has been replayed, and what a worker does next.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyades_types::error::{Error, Result};
+
+use super::routing::{Alone, Change, LAST, NEVER, Routed};
+use super::{PlacedChange, Replayed, Rest};
+use crate::mutant::{self, Mutant};
+use crate::recovery::schedule::Batch;
+
+/// A round has at least this many bytes of the logs for each worker: so few that they are still in the caches
+/// when they are replayed. The first ones have fewer: logs that have to be left to the schedule show that
+/// early.
+const ROUND_BYTES_PER_WORKER: u64 = 256 << 10;
+const FIRST_ROUND_BYTES: u64 = 64 << 10;
+/// Of what is not replayed, so much for each worker is read ahead.
+const AHEAD_ROUNDS: u64 = 8;
+/// If more than this has been read and cannot be replayed, it is left to the schedule.
+const MOST_BYTES: u64 = 256 << 20;
+/// So many calls are always replayed alone; of more, only one among so many records.
+const CALLS: usize = 32;
+const RECORDS_PER_CALL: usize = 64;
+/// Progress is reported at most this often.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+/// What a worker does next.
+pub(super) enum Next {
+    /// Reads the next batch of this log, as its part with this number.
+    Read {
+        log: usize,
+        slot: u64,
+    },
+    Replay(Arc<Round>, usize),
+    Alone(Alone),
+    Over,
+}
+
+/// A batch of a log, from when it is read until all of it has been replayed.
+struct Part {
+    /// Up to where the log has been read with it.
+    read_to: u64,
+    bytes: u64,
+    /// The bound of the log after it.
+    bound: u64,
+    /// As in its batch.
+    go_on_from: u64,
+    routed: Option<Arc<Routed>>,
+}
+
+struct Log {
+    positions: Range<u64>,
+    read_to: u64,
+    /// The bound after what has been read.
+    read_bound: u64,
+    is_read: bool,
+    is_exhausted: bool,
+    parts: VecDeque<Part>,
+    /// The number of the first part.
+    first: u64,
+    /// The bound after the parts that have been routed without a gap, those before `parts` included.
+    bound: u64,
+    /// As in the last part that has left `parts`.
+    go_on_from: u64,
+    /// Up to where the parts reach that have left `parts`.
+    left_to: u64,
+    watermark: u64,
+}
+
+/// See the module head.
+pub(super) struct State {
+    logs: Vec<Log>,
+    partitions: usize,
+    round_bytes: u64,
+    full_round_bytes: u64,
+    /// Everything up to this number has been replayed.
+    replayed: u64,
+    alone: BTreeMap<u64, Alone>,
+    round: Option<Running>,
+    is_one_alone: bool,
+    reading: usize,
+    records: usize,
+    calls: usize,
+    transactions: u64,
+    /// What remains is left to the schedule.
+    gives_up: bool,
+    is_over: bool,
+    error: Option<Error>,
+    reported: Instant,
+}
+
+struct Running {
+    round: Arc<Round>,
+    /// The next partition.
+    next: usize,
+    /// Partitions that have not been replayed.
+    left: usize,
+}
+
+/// All records with a number in a range.
+pub(super) struct Round {
+    after: u64,
+    up_to: u64,
+    batches: Vec<Arc<Routed>>,
+}
+
+/// A change of a partition in a round.
+pub(super) struct Due<'r> {
+    table: u32,
+    number: u64,
+    batch: &'r Routed,
+    change: Change,
+}
+
+/// What the end of a round has brought.
+pub(super) struct Ended {
+    /// Positions of logs up to which everything has been replayed.
+    pub(super) watermarks: Vec<(usize, u64)>,
+    /// Bytes and transactions, if it is time to report them.
+    pub(super) progress: Option<(u64, u64)>,
+}
+
+impl Round {
+    /// The changes of a partition, in the order of their replay.
+    pub(super) fn due(&self, partition: usize) -> Vec<Due<'_>> {
+        let mut due = Vec::new();
+        for batch in &self.batches {
+            for &change in batch.partition(partition) {
+                let number = batch.record(change).number;
+                if number > self.after && number <= self.up_to {
+                    due.push(Due { table: change.table, number, batch, change });
+                }
+            }
+        }
+        // Stable: the changes of one transaction keep their order.
+        due.sort_by_key(|due| (due.table, due.number));
+        due
+    }
+
+    fn transactions(&self) -> u64 {
+        let is_in = |number: u64| number > self.after && number <= self.up_to;
+        let records = self.batches.iter().flat_map(|batch| &batch.records);
+        records.filter(|record| is_in(record.number)).count() as u64
+    }
+}
+
+impl Due<'_> {
+    pub(super) fn change(&self) -> PlacedChange<'_> {
+        ((self.batch.log, self.batch.record(self.change).end), self.batch.bytes(self.change))
+    }
+}
+
+impl Log {
+    fn new(positions: &Range<u64>, after: u64) -> Log {
+        Log {
+            positions: positions.clone(),
+            read_to: positions.start,
+            read_bound: after,
+            is_read: false,
+            is_exhausted: false,
+            parts: VecDeque::new(),
+            first: 0,
+            bound: after,
+            go_on_from: positions.start,
+            left_to: positions.start,
+            watermark: positions.start,
+        }
+    }
+
+    /// Forgets the parts at the front that have been replayed. Returns the watermark, if it has grown.
+    fn leave(&mut self, replayed: u64) -> Option<u64> {
+        while let Some(part) = self.parts.front()
+            && part.routed.as_ref().is_some_and(|routed| routed.last <= replayed)
+        {
+            (self.left_to, self.go_on_from) = (part.read_to, part.go_on_from);
+            self.parts.pop_front();
+            self.first += 1;
+        }
+        let routed = self.parts.front().and_then(|part| part.routed.as_ref());
+        let first = routed.and_then(|routed| routed.records.iter().find(|record| record.number > replayed));
+        let watermark = first.map_or(self.left_to, |record| record.start);
+        let has_grown = watermark > self.watermark;
+        self.watermark = watermark;
+        has_grown.then_some(watermark)
+    }
+
+    /// See [`Rest::from`]. Everything that was read has been routed.
+    fn rest_from(&self, replayed: u64) -> u64 {
+        let go_on_from = self.parts.back().map_or(self.go_on_from, |part| part.go_on_from);
+        let routed = self.parts.iter().filter_map(|part| part.routed.as_ref());
+        let left = routed.flat_map(|routed| &routed.records).filter(|record| record.number > replayed);
+        left.map(|record| record.from).fold(go_on_from, u64::min)
+    }
+}
+
+impl State {
+    pub(super) fn new(positions: &[Range<u64>], partitions: usize, workers: usize, after: u64) -> State {
+        State {
+            logs: positions.iter().map(|positions| Log::new(positions, after)).collect(),
+            partitions,
+            round_bytes: FIRST_ROUND_BYTES,
+            full_round_bytes: ROUND_BYTES_PER_WORKER * workers as u64,
+            replayed: after,
+            alone: BTreeMap::new(),
+            round: None,
+            is_one_alone: false,
+            reading: 0,
+            records: 0,
+            calls: 0,
+            transactions: 0,
+            gives_up: false,
+            is_over: false,
+            error: None,
+            reported: crate::sync::now(),
+        }
+    }
+
+    pub(super) fn fail(&mut self, error: Error) {
+        self.error.get_or_insert(error);
+        self.is_over = true;
+    }
+
+    /// What a worker does next, and whether others have something to do as well; `None` if it must wait.
+    pub(super) fn next(&mut self) -> Option<(Next, bool)> {
+        if self.is_over {
+            return Some((Next::Over, false));
+        }
+        if let Some(next) = self.next_partition() {
+            return Some((next, false));
+        }
+        if let Some(next) = self.begin(true) {
+            return Some((next, true));
+        }
+        if let Some(log) = self.log_to_read() {
+            let slot = self.logs[log].first + self.logs[log].parts.len() as u64;
+            self.logs[log].is_read = true;
+            self.reading += 1;
+            return Some((Next::Read { log, slot }, false));
+        }
+        if self.reading > 0 || self.round.is_some() || self.is_one_alone {
+            return None;
+        }
+        if let Some(next) = self.begin(false) {
+            return Some((next, true));
+        }
+        self.is_over = true;
+        Some((Next::Over, true))
+    }
+
+    fn next_partition(&mut self) -> Option<Next> {
+        let running = self.round.as_mut().filter(|running| running.next < self.partitions)?;
+        running.next += 1;
+        Some(Next::Replay(Arc::clone(&running.round), running.next - 1))
+    }
+
+    /// Begins a round, if enough is known, or whatever is known; or what comes alone.
+    fn begin(&mut self, only_if_enough: bool) -> Option<Next> {
+        if self.round.is_some() || self.is_one_alone || self.gives_up {
+            return None;
+        }
+        let bounds = self.logs.iter().map(|log| log.bound);
+        let known = match mutant::is_active(Mutant::BoundOfTheFurthest) {
+            true => bounds.max(),
+            false => bounds.min(),
+        };
+        let known = known.unwrap_or(LAST);
+        let first = self.alone.first_key_value().map(|(number, _)| *number).filter(|first| *first <= known);
+        if let Some(first) = first
+            && self.replayed >= first.saturating_sub(1)
+        {
+            self.is_one_alone = true;
+            return self.alone.remove(&first).map(Next::Alone);
+        }
+        let up_to = first.map_or(known, |first| first.saturating_sub(1));
+        if up_to <= self.replayed {
+            return None;
+        }
+        if only_if_enough && first.is_none() && self.complete_bytes(up_to) < self.round_bytes {
+            return None;
+        }
+        self.round_bytes = (self.round_bytes * 2).min(self.full_round_bytes);
+        let routed = self.logs.iter().flat_map(|log| &log.parts).filter_map(|part| part.routed.as_ref());
+        let batches = routed.filter(|routed| routed.last > self.replayed).map(Arc::clone).collect();
+        let round = Arc::new(Round { after: self.replayed, up_to, batches });
+        self.round = Some(Running { round, next: 0, left: self.partitions });
+        self.next_partition()
+    }
+
+    /// Bytes of parts that a round up to this number would complete.
+    fn complete_bytes(&self, up_to: u64) -> u64 {
+        let is_complete = |part: &&Part| part.routed.as_ref().is_some_and(|routed| routed.last <= up_to);
+        self.logs.iter().flat_map(|log| &log.parts).filter(is_complete).map(|part| part.bytes).sum()
+    }
+
+    /// The log that is furthest behind, if it can be read now. Only that one is read beyond what is kept.
+    fn log_to_read(&mut self) -> Option<usize> {
+        let pending: u64 = self.logs.iter().flat_map(|log| &log.parts).map(|part| part.bytes).sum();
+        // Of one log alone, everything that was read can be replayed.
+        self.gives_up |= pending > MOST_BYTES && self.round.is_none() && self.reading == 0;
+        if self.gives_up {
+            return None;
+        }
+        let unread = self.logs.iter().enumerate().filter(|(_, log)| !log.is_exhausted);
+        let mut unread: Vec<(u64, u64, usize)> =
+            unread.map(|(number, log)| (log.read_bound, log.read_to - log.positions.start, number)).collect();
+        unread.sort_unstable();
+        if pending >= self.full_round_bytes * AHEAD_ROUNDS {
+            unread.truncate(1);
+        }
+        unread.into_iter().map(|(_, _, number)| number).find(|number| !self.logs[*number].is_read)
+    }
+
+    /// A log has been read on, into the part that the worker was told.
+    pub(super) fn note_read(&mut self, log: usize, batch: &Batch, is_end: bool, bound: Option<u64>) {
+        let log = &mut self.logs[log];
+        log.is_read = false;
+        log.is_exhausted |= is_end;
+        let read_to = if is_end { log.positions.end } else { batch.end };
+        log.read_bound = if is_end { LAST } else { bound.unwrap_or(0).max(log.read_bound) };
+        let bytes = read_to - log.read_to + batch.assembled_bytes() as u64;
+        let go_on_from = if is_end { read_to } else { batch.go_on_from };
+        log.parts.push_back(Part { read_to, bytes, bound: log.read_bound, go_on_from, routed: None });
+        log.read_to = read_to;
+        self.gives_up |= batch.is_undated;
+    }
+
+    pub(super) fn note_routed(&mut self, log: usize, slot: u64, mut routed: Routed) {
+        self.reading -= 1;
+        self.records += routed.records.len();
+        self.calls += routed.calls;
+        self.gives_up |= routed.last == NEVER
+            || (self.calls > CALLS && self.calls.saturating_mul(RECORDS_PER_CALL) > self.records);
+        self.alone.extend(routed.alone.drain(..).map(|alone| (alone.number, alone)));
+        let log = &mut self.logs[log];
+        if let Some(part) = log.parts.get_mut((slot - log.first) as usize) {
+            part.routed = Some(Arc::new(routed));
+        }
+        let routed = log.parts.iter().take_while(|part| part.routed.is_some());
+        log.bound = routed.last().map_or(log.bound, |part| part.bound.max(log.bound));
+    }
+
+    /// A partition of the round has been replayed. Returns something if the round has ended.
+    pub(super) fn end_partition(&mut self) -> Option<Ended> {
+        let running = self.round.as_mut()?;
+        running.left -= 1;
+        if running.left > 0 {
+            return None;
+        }
+        let Running { round, .. } = self.round.take()?;
+        self.transactions += round.transactions();
+        let watermarks = self.raise(round.up_to);
+        let now = crate::sync::now();
+        let is_due = now.duration_since(self.reported) >= PROGRESS_INTERVAL;
+        let progress = is_due.then(|| {
+            self.reported = now;
+            (self.bytes_done(), self.transactions)
+        });
+        Some(Ended { watermarks, progress })
+    }
+
+    pub(super) fn end_alone(&mut self, alone: &Alone) -> Vec<(usize, u64)> {
+        self.is_one_alone = false;
+        self.transactions += 1;
+        self.raise(alone.number)
+    }
+
+    /// Everything up to this number has been replayed. Returns the logs whose watermark has grown.
+    fn raise(&mut self, replayed: u64) -> Vec<(usize, u64)> {
+        self.replayed = replayed;
+        let logs = self.logs.iter_mut().enumerate();
+        logs.filter_map(|(number, log)| Some((number, log.leave(replayed)?))).collect()
+    }
+
+    pub(super) fn bytes_done(&self) -> u64 {
+        self.logs.iter().map(|log| log.read_to - log.positions.start).sum()
+    }
+
+    /// The result, once no worker is at work.
+    pub(super) fn conclude(&mut self) -> Result<Replayed> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let replayed = self.replayed;
+        let rest = self
+            .gives_up
+            .then(|| Rest { from: self.logs.iter().map(|log| log.rest_from(replayed)).collect(), replayed });
+        Ok(Replayed { transactions: self.transactions, rest })
+    }
+}

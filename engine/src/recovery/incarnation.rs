@@ -1,0 +1,148 @@
+//! Replay of the logs of one incarnation: key by key as far as that goes, and the rest, if there is one, in
+//! the order in which its records follow each other.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use hyades_types::error::Result;
+
+use super::by_key::{self, ByKeyOptions, Numbering, ReplayByKey, Rest};
+use super::records::Walk;
+use super::replay_source::{BatchLimits, ReplaySource, SourceOptions};
+use super::schedule::{self, Grain, Replay, Replayed, ScheduleOptions};
+use super::scope::Scope;
+use crate::config::Config;
+use crate::log::manifest::{Incarnation, Manifest};
+use crate::log::places::log_set;
+use crate::lsn::Lsn;
+use crate::protocol::Order;
+use crate::protocol::list::recovery;
+
+/// An incarnation of the manifest, and which of its log records count.
+pub(super) struct ToReplay<'a> {
+    pub(super) manifest: &'a Manifest,
+    pub(super) incarnation: &'a Incarnation,
+    pub(super) scope: Arc<Scope>,
+    pub(super) workers: usize,
+    /// What comes after the ends of the logs may be damaged, and is not read.
+    pub(super) is_salvage: bool,
+}
+
+/// Where the logs are read from.
+pub(super) struct Beginning {
+    from: Vec<u64>,
+    /// Transactions up to this time have been replayed.
+    replayed: Option<u64>,
+}
+
+impl ToReplay<'_> {
+    pub(super) fn beginning(&self) -> Beginning {
+        let from = self.manifest.replay_from(self.incarnation);
+        Beginning { from: from.entries().to_vec(), replayed: None }
+    }
+
+    /// All logs, each with the positions that are replayed, for the schedule. A log has no source if a
+    /// salvage keeps nothing of it.
+    pub(super) fn sources_of_schedule(
+        &self,
+        config: &Config,
+        beginning: &Beginning,
+    ) -> Result<Vec<(Option<ReplaySource>, Range<u64>)>> {
+        self.sources(config, beginning, BatchLimits::for_schedule(Grain::of(self.workers)))
+    }
+
+    fn sources(
+        &self,
+        config: &Config,
+        beginning: &Beginning,
+        limits: BatchLimits,
+    ) -> Result<Vec<(Option<ReplaySource>, Range<u64>)>> {
+        let sources = beginning.from.iter().enumerate().map(|(log, start)| {
+            let end = self.scope.end.get(log);
+            let source = self.source(config, (log, Lsn(*start)), beginning.replayed, limits)?;
+            Ok((source, *start..end.0.max(*start)))
+        });
+        // Bounded: one for each log.
+        sources.collect()
+    }
+
+    fn source(
+        &self,
+        config: &Config,
+        (log, start): (usize, Lsn),
+        replayed: Option<u64>,
+        limits: BatchLimits,
+    ) -> Result<Option<ReplaySource>> {
+        let ToReplay { manifest, incarnation, scope, .. } = self;
+        if self.is_salvage && scope.end.get(log) == Lsn::ZERO {
+            return Ok(None);
+        }
+        let mut reader = log_set(config, manifest, incarnation).source(log, start)?;
+        if self.is_salvage {
+            reader.stop_at(scope.end.get(log));
+        }
+        let options = SourceOptions {
+            log,
+            scope: Arc::clone(scope),
+            limits,
+            start,
+            checkpoint: manifest.checkpoint_of(incarnation).cloned().map(Arc::new),
+            replayed,
+            was_judged: manifest
+                .incarnations
+                .last()
+                .is_some_and(|newest| newest.number != incarnation.number),
+        };
+        Ok(Some(ReplaySource::new(reader, Walk::new(incarnation, log)?, options)))
+    }
+}
+
+/// Replays an incarnation after those before it.
+pub(super) fn replay_incarnation<R: ReplayByKey>(
+    config: &Config,
+    to_replay: &ToReplay<'_>,
+    replay: Arc<R>,
+) -> Result<Replayed> {
+    if config.replays_by_position {
+        return replay_by_schedule(config, to_replay, replay);
+    }
+    let beginning = to_replay.beginning();
+    let ToReplay { manifest, incarnation, .. } = to_replay;
+    let (numbering, after) = match recovery(&incarnation.protocol, incarnation.logs)?.order() {
+        Order::Total => (Numbering::Place, beginning.from.first().copied()),
+        Order::Positions => {
+            (Numbering::Time, manifest.checkpoint_of(incarnation).and_then(|checkpoint| checkpoint.time))
+        }
+    };
+    let options = ByKeyOptions { workers: to_replay.workers, numbering, after: after.unwrap_or(0) };
+    let sources = to_replay.sources(config, &beginning, BatchLimits::for_by_key())?;
+    let by_key::Replayed { transactions, rest } = by_key::run(sources, Arc::clone(&replay), options)?;
+    let Some(Rest { from, replayed }) = rest else {
+        return Ok(Replayed { transactions, was_serial: false });
+    };
+    let replayed = (numbering == Numbering::Time).then_some(replayed);
+    let rest = schedule_from(config, to_replay, replay, &Beginning { from, replayed })?;
+    Ok(Replayed { transactions: transactions + rest.transactions, ..rest })
+}
+
+/// The same without going key by key.
+pub(super) fn replay_by_schedule<R: Replay>(
+    config: &Config,
+    to_replay: &ToReplay<'_>,
+    replay: Arc<R>,
+) -> Result<Replayed> {
+    schedule_from(config, to_replay, replay, &to_replay.beginning())
+}
+
+fn schedule_from<R: Replay>(
+    config: &Config,
+    to_replay: &ToReplay<'_>,
+    replay: Arc<R>,
+    beginning: &Beginning,
+) -> Result<Replayed> {
+    let ToReplay { incarnation, workers, .. } = to_replay;
+    let is_total = recovery(&incarnation.protocol, incarnation.logs)?.order() == Order::Total;
+    let sources = to_replay.sources_of_schedule(config, beginning)?;
+    let options = ScheduleOptions { workers: *workers, mode: config.recovery_mode, is_total };
+    schedule::run(sources, replay, options)
+}
