@@ -25,6 +25,11 @@ impl CommitClock {
         self.0.load(Ordering::SeqCst)
     }
 
+    /// Times up to this one have passed.
+    pub fn raise(&self, time: u64) {
+        self.0.fetch_max(time, Ordering::AcqRel);
+    }
+
     #[inline]
     pub fn draw(&self) -> u64 {
         self.0.fetch_add(1, Ordering::AcqRel) + 1

@@ -94,6 +94,7 @@ use crate::lsn::LsnVector;
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::storage::databases::Databases;
 use crate::storage::opening::Opening;
+use crate::txn::replay_versions::ReplayVersions;
 
 pub use self::cut::LogTail;
 pub(crate) use self::digest::remove_foreign as remove_foreign_digests;
@@ -446,17 +447,20 @@ impl Restart {
             if let Some((on_demand, selection)) = on_demand {
                 installer.on_demand = Some(Arc::clone(on_demand));
                 installer.selection = (!selection.is_everything()).then(|| Arc::clone(selection));
-                on_demand.begin_incarnation(place, manifest.replay_from(incarnation).entries());
+                let from = manifest.replay_from(incarnation);
+                on_demand.begin_incarnation(place, from.entries(), Some(&installer.versions));
             }
             let scope = Arc::new(whole_scope(incarnation));
             let workers = *workers;
             let incarnation = ToReplay { manifest, incarnation, scope, workers, is_salvage: false };
             let begun = crate::sync::now();
+            let versions = Arc::clone(&installer.versions);
             let replayed = replay_incarnation(config, &incarnation, Arc::new(installer))?;
+            versions.finish();
             note_replayed(report, &incarnation, replayed, begun);
         }
         if let Some((on_demand, _)) = on_demand {
-            on_demand.begin_incarnation(manifest.to_replay().count(), &[]);
+            on_demand.begin_incarnation(manifest.to_replay().count(), &[], None);
         }
         Ok(())
     }
@@ -653,6 +657,7 @@ fn installer(
         replays_images: config.replay_images,
         on_demand: None,
         selection: None,
+        versions: ReplayVersions::new(databases, incarnation.has_times),
         on_progress: config.on_recovery_progress.clone(),
         started,
         before: RecoveryProgress {

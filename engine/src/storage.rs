@@ -4,7 +4,7 @@
 //! * `row`: the bytes of a row; `heap_bytes`: byte strings on the heap;
 //! * `record`: the stable place of a row, found by key through an index; `history`: earlier versions and
 //!   snapshots; `versions`: a record at a snapshot; `read_at_time`: the rows of a
-//!   checkpoint's time;
+//!   checkpoint's time; `replayed_versions`: rows as a replay of calls changes them;
 //! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them, addressed by key
 //!   bytes; `scan_batch`: what a scan carries from step to step; `prefetch`: a hint to the processor;
 //!   `range_notes`: the ranges from which keys were removed since a checkpoint;
@@ -34,6 +34,7 @@ pub mod primary_index;
 pub(crate) mod range_notes;
 pub(crate) mod read_at_time;
 pub mod record;
+pub(crate) mod replayed_versions;
 pub mod row;
 mod row_count;
 pub(crate) mod row_pages;

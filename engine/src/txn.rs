@@ -12,7 +12,8 @@
 //! * a control: `two_phase_locking`; what is the same under all of them: `writes`, with `lock_table` and
 //!   `lock_mode`;
 //! * `cursor`: stepping through an index; `row_changes`: changing rows, and taking that back;
-//! * `replay_access`: access without locks, for calls that recovery repeats;
+//! * `replay_access`: access without locks, for calls that recovery repeats, on rows of their time;
+//!   `replay_versions`: what a replay keeps for that;
 //! * `restart_gate`: where transactions wait for a restart on demand.
 //!
 //! Life of a transaction (docs/glossary.md has the words):
@@ -42,6 +43,7 @@ mod cursor;
 mod lock_mode;
 pub(crate) mod lock_table;
 pub(crate) mod replay_access;
+pub(crate) mod replay_versions;
 pub(crate) mod restart_gate;
 mod row_changes;
 pub mod two_phase_locking;

@@ -64,8 +64,8 @@ fn crossed_ends() -> Result<(), String> {
     let (mut written, table) = database();
     let mut ends = [table, 0];
     for value in 0..2000 {
-        ends[0] = written.append(0, &[table, 0], &[put(0, value)]);
-        ends[1] = written.append(1, &[table, 0], &[put(1, value)]);
+        ends[0] = written.append(0, &[ends[0], 0], &[put(0, value)]);
+        ends[1] = written.append(1, &[table, ends[1]], &[put(1, value)]);
     }
     written.append(0, &[table, ends[1]], &[put(1, -1)]);
     written.append(1, &[ends[0], 0], &[put(0, -1)]);

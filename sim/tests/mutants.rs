@@ -10,8 +10,7 @@
 //! | 16 no sync before the cut | crash points: what a start has shown is gone | `engine/tests/recovery_mutants.rs` |
 //! | 19 tuple LVs read as zero | a writer in log 1 that is forgotten while log 0 hangs, then one in log 0 | `engine/tests/mutants.rs` |
 //! | 21 idle workers hold back nothing, a log is taken for known as far as another one is | a late writer and its early successor, replayed | `engine/tests/recovery_mutants.rs` |
-//! | 22 no readLV, 23 gaps divided without LVs | calls in log 1, then a writer in log 0 that overtakes them in replay | |
-//! | grants that no transaction has seen leave traces, writers beside key readers forget them | calls in log 1, then a writer in log 0, as above | `engine/src/txn/lock_table/trace_tests.rs` |
+//! | 24 a replay reads the newest rows | calls in log 1, then a writer in log 0 that overtakes them in replay | `engine/src/txn/replay_access/tests.rs` |
 //! | 9 ends recorded before they are durable, 14 segments prepared too early | a crash while closing, a kill at rest: the next start is refused | |
 //! | 14 a gap is the end | `sim/tests/single_faults.rs` | |
 //! | 26 nothing captured, 29 schema changes are no barriers | calls in log 1, and a replacement of their routine in log 0 | |
@@ -31,7 +30,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hyades_engine::config::{Config, ProtocolKind};
-use hyades_engine::db::{Engine, Interrupt, Isolation, Logging, TableLock, Waiting};
+use hyades_engine::db::{Engine, Interrupt, Isolation, Logging};
 use hyades_engine::disk::Disk;
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_sim::client::{Client, Operation, big, blocking, create_tables};
@@ -43,7 +42,7 @@ use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::given_up::commit_instead;
 use hyades_sim::restarts::{self, Held};
 
-use hyades_sim::routines::{create_routines, public, replace_routine, test_compiler};
+use hyades_sim::routines::{create_routines, replace_routine, test_compiler};
 use hyades_sim::script::{Script, ScriptTransaction, Step};
 use hyades_sim::workload;
 use hyades_types::definition::IndexKind;
@@ -382,24 +381,7 @@ fn late_writer_by_position(attempt: u64) -> Outcome {
 /// wherever it may. Nothing becomes durable meanwhile, so no floor stands in for what the lock table
 /// remembers.
 fn overtaken(attempt: u64, work: impl FnOnce(&dyn Engine, [&mut Client; 2]) -> Result<(), Error>) -> Outcome {
-    overtaken_among(attempt, Casting { logs: 2, clients: [0, 1] }, work)
-}
-
-/// How many logs there are, and which two of many clients work: one in log 0 and one in another log.
-struct Casting {
-    logs: usize,
-    clients: [usize; 2],
-}
-
-/// Workers 3 and 19 share stripes of tables, but use different logs of the three.
-const SHARERS_OF_A_STRIPE: Casting = Casting { logs: 3, clients: [1, 17] };
-
-fn overtaken_among(
-    attempt: u64,
-    casting: Casting,
-    work: impl FnOnce(&dyn Engine, [&mut Client; 2]) -> Result<(), Error>,
-) -> Outcome {
-    replayed_as_before(attempt, casting, |disk, engine, clients| {
+    replayed_as_before(attempt, |disk, engine, clients| {
         disk.hold_writes_under(Some(&Path::new(DATA).join("logs")));
         work(engine, clients)
     })
@@ -408,18 +390,16 @@ fn overtaken_among(
 /// Replay, by one worker and by two, reproduces the work's state. The work may hold writes back.
 fn replayed_as_before(
     attempt: u64,
-    casting: Casting,
     work: impl FnOnce(&SimulatedDisk, &dyn Engine, [&mut Client; 2]) -> Result<(), Error>,
 ) -> Outcome {
-    let scenario = Scenario::taurus(casting.logs).replaying_by_position();
+    let scenario = Scenario::taurus(2).replaying_by_position();
     let disk = SimulatedDisk::new(attempt);
     let engine = scenario.open(&disk).map_err(as_text)?;
     create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
     create_routines(&*engine).map_err(as_text)?;
     // Workers from 2 on.
-    let clients = (0..=casting.clients[1]).map(|_| Client::new(&*engine)).collect::<Result<Vec<_>, _>>();
-    let mut clients = clients.map_err(as_text)?;
-    let [in_log_0, in_log_1] = clients.get_disjoint_mut(casting.clients).expect("two of them");
+    let mut clients = [Client::new(&*engine).map_err(as_text)?, Client::new(&*engine).map_err(as_text)?];
+    let [in_log_0, in_log_1] = &mut clients;
     for key in 0..CALLS {
         put_durably(in_log_0, key * 10).map_err(as_text)?;
     }
@@ -448,7 +428,7 @@ fn forgotten_writers_are_followed(attempt: u64) -> Outcome {
     const KEY: u64 = 1_000_000;
     const BEFORE: u64 = 2000;
     const AFTER: u64 = 1000;
-    replayed_as_before(attempt, Casting { logs: 2, clients: [0, 1] }, |disk, _, [in_log_0, in_log_1]| {
+    replayed_as_before(attempt, |disk, _, [in_log_0, in_log_1]| {
         disk.hold_writes_under(Some(&Path::new(DATA).join("logs/log-0")));
         put(in_log_0, 0)?;
         (0..BEFORE).try_for_each(|number| put_durably(in_log_1, KEY + 10 + number % 10))?;
@@ -480,7 +460,7 @@ fn put(client: &mut Client, key: u64) -> Result<(), Error> {
 
 /// A transaction that overwrites what calls have read follows them, whether it is logged as data or as a
 /// call.
-fn readers_are_followed(attempt: u64) -> Outcome {
+fn calls_read_what_was_overwritten(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [in_log_0, in_log_1]| {
         (0..CALLS).try_for_each(|key| command(in_log_1, "copy", [key * 10, 5_000 + key, 1]))?;
         (0..CALLS).try_for_each(|key| match key % 2 {
@@ -491,7 +471,7 @@ fn readers_are_followed(attempt: u64) -> Outcome {
 }
 
 /// Calls have found nothing between two keys. One insert divides the gap, and another lands in the new part.
-fn divided_gaps_are_followed(attempt: u64) -> Outcome {
+fn calls_miss_later_inserts(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [in_log_0, in_log_1]| {
         (0..CALLS).try_for_each(|key| command(in_log_1, "sum", [2_000, 3_000, 5_000 + key]))?;
         put(in_log_1, 2_500)?;
@@ -501,7 +481,7 @@ fn divided_gaps_are_followed(attempt: u64) -> Outcome {
 
 /// Calls have found nothing where an insert is then rolled back. Its key is left behind, and the next insert
 /// needs no gap.
-fn abandoned_keys_are_followed(attempt: u64) -> Outcome {
+fn calls_miss_later_inserts_of_known_keys(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [in_log_0, in_log_1]| {
         (0..CALLS).try_for_each(|key| command(in_log_1, "sum", [2_000, 3_000, 5_000 + key]))?;
         in_log_0.begin();
@@ -512,7 +492,7 @@ fn abandoned_keys_are_followed(attempt: u64) -> Outcome {
 }
 
 /// A call has found a row while others changed its columns; then the row is deleted.
-fn key_readers_are_followed(attempt: u64) -> Outcome {
+fn calls_find_rows_that_were_deleted(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [in_log_0, in_log_1]| {
         (0..CALLS).try_for_each(|key| command(in_log_1, "refer", [key * 10, 5_000 + key, 1]))?;
         (0..CALLS).try_for_each(|key| command(in_log_0, "copy", [6_000, key * 10, 2]))?;
@@ -521,28 +501,6 @@ fn key_readers_are_followed(attempt: u64) -> Outcome {
             in_log_0.delete_number(key * 10)?;
             in_log_0.commit().map(drop)
         })
-    })
-}
-
-/// A call reads a row of a table in which another transaction works. That one then asks for a lock on the
-/// whole table, which is granted when the call ends, but is cancelled.
-fn readers_before_cancelled_upgrades_are_followed(attempt: u64) -> Outcome {
-    overtaken_among(attempt, SHARERS_OF_A_STRIPE, |engine, [in_log_0, in_other]| {
-        let table = engine.table(&public("numbers")).expect("it was made");
-        (0..CALLS).try_for_each(|key| {
-            in_log_0.begin();
-            in_log_0.put_number(6_000 + key, 1)?;
-            let savepoint = in_log_0.savepoint();
-            in_other.worker().begin();
-            let arguments = [key * 10, 5_000 + key, 1].map(|argument| big(argument as i64));
-            in_other.call_inside("copy", &arguments, Logging::Command)?;
-            let upgrade = in_log_0.worker().lock_table(&table, TableLock::AccessExclusive, Waiting::InQueue);
-            assert!(matches!(upgrade, Err(Interrupt::Wait(_))), "the call is in the table");
-            in_other.commit()?;
-            in_log_0.rollback_to(savepoint);
-            in_log_0.commit().map(drop)
-        })?;
-        in_log_0.call("bump", &[big(7)], Logging::Data).map(drop)
     })
 }
 
@@ -613,7 +571,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 }
 
 /// Which search finds which bug, and in how many attempts at most.
-const SEARCHES: [(Mutant, Search, u64); 39] = [
+const SEARCHES: [(Mutant, Search, u64); 38] = [
     (Mutant::OwnEndInStoredLv, crash_point, 10),
     (Mutant::ReserveBeforeFreeze, crash_point, 10),
     (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -627,11 +585,10 @@ const SEARCHES: [(Mutant, Search, u64); 39] = [
     (Mutant::ZeroTupleLv, forgotten_writers_are_followed, 3),
     (Mutant::IdleWorkerInfinity, late_writer_by_position, 20),
     (Mutant::BoundOfTheFurthest, late_writer_by_key, 20),
-    (Mutant::NoReadLv, readers_are_followed, 10),
-    (Mutant::NoGapLv, divided_gaps_are_followed, 10),
-    (Mutant::NoGapLv, abandoned_keys_are_followed, 10),
-    (Mutant::NoKeyWriteForgetsKeyReaders, key_readers_are_followed, 10),
-    (Mutant::TraceUnseenGrant, readers_before_cancelled_upgrades_are_followed, 10),
+    (Mutant::ReplayReadsNewest, calls_read_what_was_overwritten, 10),
+    (Mutant::ReplayReadsNewest, calls_miss_later_inserts, 10),
+    (Mutant::ReplayReadsNewest, calls_miss_later_inserts_of_known_keys, 10),
+    (Mutant::ReplayReadsNewest, calls_find_rows_that_were_deleted, 10),
     (Mutant::NothingCaptured, surroundings_are_captured, 1),
     (Mutant::NoBarrier, schema_changes_are_barriers, 10),
     (Mutant::CallsOfOldNames, names_change_under_a_call, 1),
@@ -656,7 +613,7 @@ const SEARCHES: [(Mutant, Search, u64); 39] = [
 ];
 
 /// Each of them once.
-const STEPS: [Search; 31] = [
+const STEPS: [Search; 30] = [
     crash_point,
     crashed_history,
     held_log,
@@ -664,11 +621,10 @@ const STEPS: [Search; 31] = [
     late_writer_by_position,
     late_writer_by_key,
     forgotten_writers_are_followed,
-    readers_are_followed,
-    divided_gaps_are_followed,
-    abandoned_keys_are_followed,
-    key_readers_are_followed,
-    readers_before_cancelled_upgrades_are_followed,
+    calls_read_what_was_overwritten,
+    calls_miss_later_inserts,
+    calls_miss_later_inserts_of_known_keys,
+    calls_find_rows_that_were_deleted,
     surroundings_are_captured,
     schema_changes_are_barriers,
     names_change_under_a_call,

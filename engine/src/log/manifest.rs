@@ -153,6 +153,10 @@ pub struct Incarnation {
     /// wrote the manifest: then missing segments cannot be detected from the files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments_ahead: Option<u64>,
+    /// Calls do not come after those that have read what they overwrite: each is replayed on the rows of its
+    /// own time (`txn::replay_versions`). Not so in the logs of older programs.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub has_times: bool,
 }
 
 /// A checkpoint, as far as the logs are concerned. It holds all transactions up to its time.
@@ -428,6 +432,7 @@ impl Manifest {
             end: None,
             foundations: foundations(),
             segments_ahead: None,
+            has_times: config.protocol == ProtocolKind::Taurus,
         }
     }
 

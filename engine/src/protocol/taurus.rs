@@ -63,16 +63,13 @@
 //!   LSNs have committed" and algorithm 3's "and transactions after it are ignored" would lose acknowledged
 //!   transactions (pitfall 8).
 //! * An LV is kept once for each transaction and not for each tuple: the record of a row names its last
-//!   writer, and what readers and whole tables need is in the lock table, by handle
-//!   (`txn::lock_table::traces`).
-//! * Only command-logged readers leave a trace (readLV), and every writer follows it (pitfall 22):
-//!   data records replay correctly in either order of a reader and a later writer (section 2.2), whereas a
-//!   call would read the later write.
-//! * A command-logged reader of a row leaves the trace of an intent on its table's stripe: only whole-table
-//!   accesses conflict with it. They follow readers a little more often than they must (a scan of the whole
-//!   table follows them too).
-//! * The traces of a gap are copied to its new part before an insert divides it (pitfall 23). The paper's
-//!   index protocol (section 3.4) scans twice instead and says nothing of readers of absent keys.
+//!   writer, and what whole tables need is in the lock table, by handle (`txn::lock_table::traces`).
+//! * Readers leave nothing: there is no readLV (pitfalls 22, 23). Records have commit times, and a call is
+//!   replayed on the rows of its own time (`txn::replay_versions`), so it need not come before those that
+//!   have overwritten what it read. The paper's index protocol (section 3.4) scans twice, and says nothing of
+//!   readers of absent keys.
+//! * Data is not replayed in the order of LVs at all: a change of a row needs only those of the same row
+//!   before it (`recovery::by_key`).
 //! * Defaulting happens once, when the LV is frozen, not for each absent tuple: the floor only grows, so one
 //!   raise by its latest value covers every default of the transaction.
 //! * A worker's transactions go to its own log only while that is written in blocks of some length. Otherwise

@@ -51,7 +51,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use self::routing::{Alone, Routed, Router};
 use self::state::{Next, Round, State};
-use super::schedule::{Batch, Replay, Source};
+use super::schedule::{Batch, RecordPlace, Replay, Source};
 use crate::sync::{Condvar, LongLock};
 
 /// Partitions for each worker: so many that an uneven one holds no other up.
@@ -267,7 +267,11 @@ impl<S: Source, R: ReplayByKey> ByKey<S, R> {
     }
 
     fn replay_alone(&self, scratch: &mut R::Scratch, alone: &Alone) -> Result<()> {
-        self.replay.replay(scratch, alone.log, alone.end, alone.operations())?;
+        let time = (self.numbering == Numbering::Time).then_some(alone.number);
+        let place = RecordPlace { log: alone.log, end: alone.end, time };
+        self.replay.replay(scratch, place, alone.operations())?;
+        // No other worker replays anything at the moment.
+        self.replay.on_low(alone.number);
         let watermarks = self.state.lock().end_alone(alone);
         self.changed.notify_all();
         watermarks.iter().for_each(|(log, position)| self.replay.on_watermark(*log, *position));

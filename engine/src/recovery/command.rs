@@ -1,5 +1,5 @@
 //! Replays a logged call: its routine's procedure runs again, through the same interpreter, on the rows as
-//! they are.
+//! they were at its time.
 //!
 //! The routine is the one that the record names by id. Schema changes are barriers and are ordered with every
 //! logged call. So when it is the record's turn, the catalog is as it was when the call ran, and the
@@ -23,6 +23,7 @@ use hyades_types::random::Random;
 use hyades_types::value::Value;
 use jiff::tz::TimeZone;
 
+use super::schedule::RecordPlace;
 use crate::log::record::command::Captured;
 use crate::log::record::{Command, value_meant};
 use crate::mutant::{self, Mutant};
@@ -34,12 +35,13 @@ use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::databases::Databases;
 use crate::storage::stored_routine::Routine;
 use crate::txn::replay_access::ReplayAccess;
+use crate::txn::replay_versions::VersionWriter;
 use crate::txn::{Access, Interrupt};
 
 /// What one worker keeps between calls.
 #[derive(Default)]
 pub(super) struct CommandReplay {
-    access: ReplayAccess,
+    row_numbers: Vec<u64>,
     environment: Environment,
     /// Roughly most recent first.
     known: Vec<Known>,
@@ -89,10 +91,10 @@ impl CommandReplay {
         databases: &Databases,
         program: Program<'_>,
         command: &Command<'_>,
-        place: Place,
+        (place, writer): (Place, &mut VersionWriter),
     ) -> Result<()> {
         let mut known = self.take_known(databases, program, command, place)?;
-        let replayed = self.run(&mut known, command, place);
+        let replayed = self.run(&mut known, command, place, writer);
         self.known.push(known);
         let last = self.known.len() - 1;
         self.known.swap(0, last);
@@ -123,11 +125,16 @@ impl CommandReplay {
         Ok(Known { id: routine.id, routine, procedure, catalog, catalog_version, frame })
     }
 
-    fn run(&mut self, known: &mut Known, command: &Command<'_>, place: Place) -> Result<()> {
+    fn run(
+        &mut self,
+        known: &mut Known,
+        command: &Command<'_>,
+        place: Place,
+        writer: &mut VersionWriter,
+    ) -> Result<()> {
         let Known { routine, procedure, frame, .. } = known;
         let malformed = |malformed: crate::log::record::Malformed| place.corrupt(malformed.reason);
-        self.access.begin();
-        command.row_numbers_into(&mut self.access.row_numbers).map_err(malformed)?;
+        command.row_numbers_into(&mut self.row_numbers).map_err(malformed)?;
         self.restore(&command.captured, place)?;
         frame.switch(procedure);
         if command.argument_count() > frame.registers.len() {
@@ -140,9 +147,10 @@ impl CommandReplay {
                     .ok_or_else(|| place.diverged(routine, "an argument is no label of its enum"))?;
             }
         }
-        let undo: interpret::Undo<'_, ReplayAccess> =
+        let mut access = ReplayAccess::new(writer, &self.row_numbers);
+        let undo: interpret::Undo<'_, ReplayAccess<'_>> =
             &mut |access, savepoint, _| access.rollback_to(savepoint);
-        let outcome = interpret::run(&mut self.access, frame, &mut self.environment, &mut Nobody, undo);
+        let outcome = interpret::run(&mut access, frame, &mut self.environment, &mut Nobody, undo);
         match outcome {
             Ok(()) => {}
             Err(Interrupt::Wait(_)) => return Err(place.diverged(routine, "it waits")),
@@ -150,7 +158,7 @@ impl CommandReplay {
                 return Err(place.diverged(routine, &format!("it fails with \"{error}\"")));
             }
         }
-        if self.access.write_set().0 != command.write_set_hash || !self.access.has_used_row_numbers() {
+        if access.write_set()?.0 != command.write_set_hash || !access.has_used_row_numbers() {
             return Err(place.diverged(routine, "it writes something else than it did when it ran"));
         }
         Ok(())
@@ -245,6 +253,10 @@ fn compile(
 }
 
 impl Place {
+    pub(super) fn of(RecordPlace { log, end, .. }: RecordPlace) -> Place {
+        Place { log, end }
+    }
+
     pub(super) fn corrupt(self, reason: &str) -> Error {
         Error::corrupt(format!(
             "log {} is damaged: {reason} (in the record that ends at position {})",

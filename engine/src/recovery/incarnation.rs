@@ -33,12 +33,16 @@ pub(super) struct Beginning {
     from: Vec<u64>,
     /// Transactions up to this time have been replayed.
     replayed: Option<u64>,
+    /// Everything else has a later time.
+    after: u64,
 }
 
 impl ToReplay<'_> {
     pub(super) fn beginning(&self) -> Beginning {
         let from = self.manifest.replay_from(self.incarnation);
-        Beginning { from: from.entries().to_vec(), replayed: None }
+        let checkpoint = self.manifest.checkpoint_of(self.incarnation);
+        let after = checkpoint.and_then(|checkpoint| checkpoint.time).unwrap_or(0);
+        Beginning { from: from.entries().to_vec(), replayed: None, after }
     }
 
     /// All logs, each with the positions that are replayed, for the schedule. A log has no source if a
@@ -107,21 +111,20 @@ pub(super) fn replay_incarnation<R: ReplayByKey>(
         return replay_by_schedule(config, to_replay, replay);
     }
     let beginning = to_replay.beginning();
-    let ToReplay { manifest, incarnation, .. } = to_replay;
+    let ToReplay { incarnation, workers, .. } = *to_replay;
     let (numbering, after) = match recovery(&incarnation.protocol, incarnation.logs)?.order() {
-        Order::Total => (Numbering::Place, beginning.from.first().copied()),
-        Order::Positions => {
-            (Numbering::Time, manifest.checkpoint_of(incarnation).and_then(|checkpoint| checkpoint.time))
-        }
+        Order::Total => (Numbering::Place, beginning.from.first().copied().unwrap_or(0)),
+        Order::Positions => (Numbering::Time, beginning.after),
     };
-    let options = ByKeyOptions { workers: to_replay.workers, numbering, after: after.unwrap_or(0) };
+    let options = ByKeyOptions { workers, numbering, after };
     let sources = to_replay.sources(config, &beginning, BatchLimits::for_by_key())?;
     let by_key::Replayed { transactions, rest } = by_key::run(sources, Arc::clone(&replay), options)?;
     let Some(Rest { from, replayed }) = rest else {
         return Ok(Replayed { transactions, was_serial: false });
     };
     let replayed = (numbering == Numbering::Time).then_some(replayed);
-    let rest = schedule_from(config, to_replay, replay, &Beginning { from, replayed })?;
+    let beginning = Beginning { from, replayed, after: replayed.unwrap_or(beginning.after) };
+    let rest = schedule_from(config, to_replay, replay, &beginning)?;
     Ok(Replayed { transactions: transactions + rest.transactions, ..rest })
 }
 
@@ -143,6 +146,7 @@ fn schedule_from<R: Replay>(
     let ToReplay { incarnation, workers, .. } = to_replay;
     let is_total = recovery(&incarnation.protocol, incarnation.logs)?.order() == Order::Total;
     let sources = to_replay.sources_of_schedule(config, beginning)?;
-    let options = ScheduleOptions { workers: *workers, mode: config.recovery_mode, is_total };
+    let (mode, after) = (config.recovery_mode, beginning.after);
+    let options = ScheduleOptions { workers: *workers, mode, is_total, after };
     schedule::run(sources, replay, options)
 }

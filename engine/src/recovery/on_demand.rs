@@ -60,6 +60,7 @@ use crate::storage::opening::Opening;
 use crate::storage::table::Table;
 use crate::sync::JoinHandle;
 use crate::ticket::Ticket;
+use crate::txn::replay_versions::ReplayVersions;
 
 /// The hint for transactions that need a table that is lost to a damaged checkpoint.
 const EARLIER_CHECKPOINT_HINT: &str = "Restart the server (--previous-checkpoint): it begins before this checkpoint and replays the logs \
@@ -113,6 +114,8 @@ struct Reached {
     /// The place of the incarnation that is being replayed, and how far its logs were at the last look.
     incarnation: usize,
     positions: Vec<u64>,
+    /// What the replay keeps.
+    versions: Option<Arc<ReplayVersions>>,
     /// The selection that is being replayed, or is next.
     selection: Arc<Selection>,
     /// Set if the logs may be replayed in several passes.
@@ -226,6 +229,7 @@ impl OnDemand {
             reached: Mutex::new(Reached {
                 incarnation: 0,
                 positions: Vec::new(),
+                versions: None,
                 selection: Arc::default(),
                 passes: None,
                 due: None,
@@ -355,7 +359,12 @@ impl OnDemand {
         let all = std::mem::take(&mut reached.closed);
         let (open, closed): (Vec<Closed>, Vec<Closed>) = all.into_iter().partition(|one| reached.opens(one));
         reached.closed = closed;
-        open.iter().for_each(|one| one.table.opening().open());
+        for one in &open {
+            if let Some(versions) = &reached.versions {
+                versions.finish_table(one.table.id());
+            }
+            one.table.opening().open();
+        }
         let is_ready = reached.first.as_ref().is_some_and(|(need, _)| reached.covers(need));
         if is_ready && let Some((_, opening)) = reached.first.take() {
             opening.open();
@@ -376,10 +385,16 @@ impl OnDemand {
         }
     }
 
-    /// The replay of the incarnation at this place begins, at these positions. All incarnations before it
-    /// have been replayed.
-    pub(super) fn begin_incarnation(&self, incarnation: usize, from: &[u64]) {
+    /// The replay of the incarnation at this place begins, at these positions, and keeps these versions. All
+    /// incarnations before it have been replayed.
+    pub(super) fn begin_incarnation(
+        &self,
+        incarnation: usize,
+        from: &[u64],
+        versions: Option<&Arc<ReplayVersions>>,
+    ) {
         let mut reached = self.reached.lock();
+        reached.versions = versions.map(Arc::clone);
         reached.incarnation = incarnation;
         reached.positions = from.to_vec();
         self.look(&mut reached);
@@ -703,7 +718,7 @@ mod tests {
     fn the_catalog_is_open_when_all_was_replayed_before_tables_were_closed() {
         let (databases, shared) = begun();
         assert!(databases.changes().is_closed());
-        shared.begin_incarnation(1, &[]);
+        shared.begin_incarnation(1, &[], None);
         shared.complete(RecoveryReport::default());
         let need = Need { incarnation: 0, positions: vec![100] };
         assert!(!shared.opening_after(need).unwrap().is_closed());

@@ -176,6 +176,8 @@ pub(crate) struct Walk<G> {
     replayed: Option<u64>,
     unfinished: HashMap<u64, G>,
     durable: LsnVector,
+    /// The time of the last anchor: all transactions after it are later.
+    bound: Option<u64>,
     has_skipped: bool,
 }
 
@@ -194,6 +196,7 @@ impl<G> Walk<G> {
             replayed: None,
             unfinished: HashMap::new(),
             durable: LsnVector::zero(incarnation.logs),
+            bound: None,
             has_skipped: false,
         })
     }
@@ -225,6 +228,11 @@ impl<G> Walk<G> {
     /// Where the next record begins, once that is known.
     pub(crate) fn position(&self) -> Lsn {
         self.position.unwrap_or(Lsn::ZERO)
+    }
+
+    /// The time of the last anchor that has one: all transactions after it are later.
+    pub(super) fn bound(&self) -> Option<u64> {
+        self.bound
     }
 
     /// The largest positions up to which the anchors say that the logs were durable.
@@ -270,6 +278,7 @@ impl<G> Walk<G> {
     pub(crate) fn skip_damage(&mut self) {
         self.position = None;
         self.unfinished.clear();
+        self.bound = None;
         self.has_skipped = true;
     }
 
@@ -296,15 +305,17 @@ impl<G> Walk<G> {
     }
 
     /// Anchors hold for all transactions after them.
-    fn take_anchor(&mut self, start: Lsn, anchor: &LsnVector) -> std::result::Result<(), Damaged> {
+    fn take_anchor(&mut self, start: Lsn, anchor: &Anchor) -> std::result::Result<(), Damaged> {
         let logs = self.durable.len();
-        let reason = if anchor.len() != logs {
-            format!("an anchor names {} logs, but the manifest says {logs}", anchor.len())
-        } else if anchor.get(self.log) > start {
+        let names = &anchor.durable;
+        let reason = if names.len() != logs {
+            format!("an anchor names {} logs, but the manifest says {logs}", names.len())
+        } else if names.get(self.log) > start {
             "an anchor calls durable what was appended after it".to_owned()
         } else {
-            self.durable.raise(anchor.entries());
-            self.reader.anchor(anchor);
+            self.durable.raise(anchor.durable.entries());
+            self.reader.anchor(&anchor.durable);
+            self.bound = anchor.time.or(self.bound);
             return Ok(());
         };
         if self.has_skipped { Ok(()) } else { Err(Damaged::new(start, reason)) }
@@ -377,7 +388,7 @@ impl<G: Gather> Walk<G> {
                 What::Transaction(last(commit, Some(transaction), content))
             }
             RecordBody::Anchor(anchor) => {
-                self.take_anchor(start, &anchor.durable)?;
+                self.take_anchor(start, &anchor)?;
                 What::Anchor(anchor)
             }
             RecordBody::Filler => What::Filler,
@@ -409,7 +420,14 @@ impl<G: Gather> Walk<G> {
                 Body::Gathered(begun.unwrap_or_else(|| G::begin(last.start)).finish(operations))
             }
         };
-        let follows = match self.reader.read(field) {
+        let is_late = last.commit.time.is_some_and(|time| self.bound.is_some_and(|bound| time <= bound));
+        let read = match is_late {
+            true => {
+                Err(Malformed { offset: 0, reason: "a transaction is not later than the anchor before it" })
+            }
+            false => self.reader.read(field),
+        };
+        let follows = match read {
             Err(malformed) if !self.has_skipped => Err(malformed),
             _ => Ok(self.reader.follows()),
         };

@@ -20,7 +20,7 @@ use super::by_key::{Keyed, Kind, PlacedChange, ReplayByKey};
 use super::command::{CommandReplay, Place, Program};
 use super::on_demand::OnDemand;
 use super::passes::Selection;
-use super::schedule::{Piece, Replay};
+use super::schedule::{Piece, RecordPlace, Replay};
 use crate::config::{OnRecoveryProgress, RecoveryProgress};
 use crate::log::record::{Command, Malformed, Operation, Operations, Pieces};
 use crate::procedure::compiled_routine::RoutineCompiler;
@@ -28,6 +28,7 @@ use crate::storage::databases::Databases;
 use crate::storage::primary_index::Nearby;
 use crate::storage::row::RowPatch;
 use crate::storage::table::{Table, TableState};
+use crate::txn::replay_versions::{ReplayVersions, VersionWriter};
 
 pub(super) struct Installer {
     pub(super) databases: Arc<Databases>,
@@ -44,6 +45,8 @@ pub(super) struct Installer {
     pub(super) on_demand: Option<Arc<OnDemand>>,
     /// What is replayed, if not everything.
     pub(super) selection: Option<Arc<Selection>>,
+    /// What calls read that are replayed later than others.
+    pub(super) versions: Arc<ReplayVersions>,
 }
 
 /// The tables that a worker has met, most recent first. They are few, and looked up for every row.
@@ -54,7 +57,7 @@ pub(super) struct RecentTables(Vec<Arc<Table>>);
 const RECENT_TABLES: usize = 16;
 
 impl RecentTables {
-    fn find(&mut self, databases: &Databases, id: TableId) -> Option<&Table> {
+    fn find(&mut self, databases: &Databases, id: TableId) -> Option<&Arc<Table>> {
         let mut place = match self.0.iter().position(|table| table.id() == id) {
             // Nothing may change a table after its drop: the catalog will say that it does not exist.
             Some(place) if self.0[place].is_dropped() => {
@@ -72,7 +75,7 @@ impl RecentTables {
             self.0.swap(place, place - 1);
             place -= 1;
         }
-        self.0.get(place).map(Arc::as_ref)
+        self.0.get(place)
     }
 }
 
@@ -82,6 +85,22 @@ pub(super) struct Scratch {
     tables: RecentTables,
     commands: CommandReplay,
     patch: RowPatch,
+    writer: Option<VersionWriter>,
+}
+
+impl Scratch {
+    /// The writer of this worker, and what else it keeps.
+    fn with_writer(&mut self, versions: &Arc<ReplayVersions>) -> (&mut VersionWriter, Rest<'_>) {
+        let Scratch { tables, commands, patch, writer } = self;
+        (writer.get_or_insert_with(|| VersionWriter::new(versions)), Rest { tables, commands, patch })
+    }
+}
+
+/// See [`Scratch`].
+struct Rest<'s> {
+    tables: &'s mut RecentTables,
+    commands: &'s mut CommandReplay,
+    patch: &'s mut RowPatch,
 }
 
 /// What becomes of a row.
@@ -116,7 +135,7 @@ impl Group<'_, '_> {
 }
 
 impl Installer {
-    fn find<'t>(&self, tables: &'t mut RecentTables, table: TableId, place: Place) -> Result<&'t Table> {
+    fn find<'t>(&self, tables: &'t mut RecentTables, table: TableId, place: Place) -> Result<&'t Arc<Table>> {
         tables.find(&self.databases, table).ok_or_else(|| {
             let Place { log, end } = place;
             Error::corrupt(format!(
@@ -175,6 +194,51 @@ impl Installer {
             }
         }
         self.install(&mut group, scratch, &guard)
+    }
+
+    /// The same for one transaction, with what calls may still read kept.
+    fn replay_versions<'r>(
+        &self,
+        scratch: &mut Scratch,
+        record: RecordPlace,
+        changes: impl Iterator<Item = &'r [u8]>,
+    ) -> Result<()> {
+        self.check_wanted()?;
+        let place = Place::of(record);
+        let (writer, Rest { tables, patch, .. }) = scratch.with_writer(&self.versions);
+        let guard = epoch::pin();
+        writer.at(record.time, |writer| {
+            for change in changes {
+                let mut operations = Operations::new(change);
+                while let Some(operation) = operations.next() {
+                    let operation = operation.map_err(|malformed| place.corrupt(malformed.reason))?;
+                    let Some((id, key)) = operation.row() else {
+                        self.replay_other(operation, tables, place, &guard)?;
+                        continue;
+                    };
+                    if !self.takes_table(id) {
+                        operations.pass_rows_of(id).map_err(|malformed| place.corrupt(malformed.reason))?;
+                        continue;
+                    }
+                    let table = self.find(tables, id, place)?;
+                    let state = table.state(&guard);
+                    if let Operation::Patch { pieces, .. } = operation {
+                        read_patch(pieces, patch).map_err(|malformed| place.corrupt(malformed.reason))?;
+                    }
+                    let written = writer.write(table, |history, leave| match operation {
+                        Operation::Put { row, .. } => {
+                            state.install_version(key, Some(row), history, leave, &guard)
+                        }
+                        Operation::Patch { .. } => {
+                            state.patch_version(key, patch.bytes(), history, leave, &guard)
+                        }
+                        _ => state.install_version(key, None, history, leave, &guard),
+                    });
+                    written?;
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Replays an operation that neither puts nor patches a row.
@@ -296,8 +360,8 @@ fn divide_by_key(operations: &[u8], count: usize) -> Vec<Piece> {
 impl Replay for Installer {
     type Scratch = Scratch;
 
-    fn replay(&self, scratch: &mut Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()> {
-        let place = Place { log, end };
+    fn replay(&self, scratch: &mut Scratch, record: RecordPlace, operations: &[u8]) -> Result<()> {
+        let place = Place::of(record);
         if let Some(command) = Command::of(operations) {
             let command = command.map_err(|malformed| place.corrupt(malformed.reason))?;
             if !(self.replays_images && command.has_images) {
@@ -307,8 +371,14 @@ impl Replay for Installer {
                     return Ok(());
                 }
                 let program = Program { compiler: self.compiler.as_deref(), written_with: &self.foundations };
-                return scratch.commands.replay(&self.databases, program, &command, place);
+                let (writer, Rest { commands, .. }) = scratch.with_writer(&self.versions);
+                return writer.at(record.time, |writer| {
+                    commands.replay(&self.databases, program, &command, (place, writer))
+                });
             }
+        }
+        if self.versions.are_kept() {
+            return self.replay_versions(scratch, record, iter::once(operations));
         }
         self.replay_in_order(scratch, iter::once((place, operations)))
     }
@@ -320,12 +390,19 @@ impl Replay for Installer {
     fn replay_piece(
         &self,
         scratch: &mut Scratch,
-        (log, end): (usize, u64),
+        record: RecordPlace,
         operations: &[u8],
         piece: &Piece,
     ) -> Result<()> {
-        let place = Place { log, end };
-        self.replay_in_order(scratch, piece.iter().map(|range| (place, &operations[range.clone()])))
+        let changes = piece.iter().map(|range| &operations[range.clone()]);
+        if self.versions.are_kept() {
+            return self.replay_versions(scratch, record, changes);
+        }
+        self.replay_in_order(scratch, changes.map(|change| (Place::of(record), change)))
+    }
+
+    fn on_low(&self, low: u64) {
+        self.versions.raise_low(low);
     }
 
     fn on_watermark(&self, log: usize, position: u64) {

@@ -19,7 +19,7 @@ use super::records::{Assembled, Body, Damaged, Last, Walk, What};
 use super::schedule::{Batch, BatchBytes, BatchEntry, Grain, Source};
 use super::scope::{Scope, Verdict};
 use crate::log::manifest::Checkpoint;
-use crate::log::record::{Commit, Malformed};
+use crate::log::record::Commit;
 use crate::log::set::{Chunk, LogSource};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
@@ -86,8 +86,6 @@ pub(super) struct ReplaySource {
     /// Where the last anchor begins. What a record follows is known to a reader that begins there, if its log
     /// has anchors at all.
     anchor_start: Lsn,
-    /// The time of the last anchor.
-    bound: Option<u64>,
     /// Whether an anchor had no time.
     is_undated: bool,
     /// Only with a mutant: whether a zombie was seen.
@@ -114,7 +112,6 @@ impl ReplaySource {
             is_base_kept: true,
             base_place: None,
             anchor_start: options.start,
-            bound: None,
             is_undated: false,
             is_cut_off: false,
             options,
@@ -124,6 +121,7 @@ impl ReplaySource {
     /// Takes the next records of the chunk, up to the ELV.
     fn take_records(&mut self, chunk: &SharedChunk, batch: &mut Batch) -> Result<()> {
         let first = self.walk.position();
+        batch.since = self.walk.bound();
         self.base_place = None;
         batch.floor.extend_from_slice(self.base.entries());
         if !self.is_base_kept {
@@ -145,7 +143,6 @@ impl ReplaySource {
                 }
                 What::Anchor(anchor) => {
                     self.is_undated |= anchor.time.is_none();
-                    self.bound = anchor.time.or(self.bound);
                     self.anchor_start = seen.start;
                     self.take_base();
                     if self.options.limits.is_for_schedule {
@@ -160,7 +157,7 @@ impl ReplaySource {
             }
         }
         batch.end = self.walk.position().0;
-        (batch.bound, batch.is_undated) = (self.bound, self.is_undated);
+        (batch.bound, batch.is_undated) = (self.walk.bound(), self.is_undated);
         let unfinished = self.walk.unfinished().map(|begun| begun.start);
         batch.go_on_from = unfinished.fold(self.known_from(self.walk.position()), Lsn::min).0;
         batch.bytes = Arc::clone(&chunk.bytes);
@@ -214,10 +211,6 @@ impl ReplaySource {
             return Ok(());
         }
         follows.check(log, start).map_err(damaged)?;
-        if self.bound.is_some_and(|bound| last.commit.time.is_some_and(|time| time <= bound)) {
-            let reason = "a transaction is not later than the anchor before it";
-            return Err(damaged(Malformed { offset: 0, reason }));
-        }
         let (from, operations) = match said.body {
             Body::InRecord(operations) => {
                 let first = operations.as_ptr() as usize - chunk.bytes.as_ptr() as usize;

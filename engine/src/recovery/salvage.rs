@@ -42,7 +42,7 @@ use parking_lot::Mutex;
 use super::incarnation::{ToReplay, replay_by_schedule};
 use super::records::{Damaged, Walk, What};
 use super::replay::{Installer, Scratch};
-use super::schedule::{Batch, Replay, Source};
+use super::schedule::{Batch, RecordPlace, Replay, Source};
 use super::scope::Scope;
 use super::{RecoveryReport, bytes_total, installer, load_checkpoint, note_replayed, workers};
 use crate::config::Config;
@@ -215,7 +215,10 @@ fn attempt(
         };
         let begun = crate::sync::now();
         match replay_by_schedule(config, &to_replay, Arc::clone(&watched)) {
-            Ok(replayed) => note_replayed(&mut salvage.report, &to_replay, replayed, begun),
+            Ok(replayed) => {
+                watched.installer.versions.finish();
+                note_replayed(&mut salvage.report, &to_replay, replayed, begun);
+            }
             Err(error) => {
                 let failed = watched.failed.lock().take();
                 return match failed {
@@ -249,10 +252,11 @@ impl Watched {
 impl Replay for Watched {
     type Scratch = Scratch;
 
-    fn replay(&self, scratch: &mut Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()> {
+    fn replay(&self, scratch: &mut Scratch, place: RecordPlace, operations: &[u8]) -> Result<()> {
+        let RecordPlace { log, end, .. } = place;
         // Values with which no call ever ran, under a right checksum, may take the interpreter where it has
         // never been. The scratch is not used again: this attempt is over.
-        let replay = AssertUnwindSafe(|| self.installer.replay(scratch, log, end, operations));
+        let replay = AssertUnwindSafe(|| self.installer.replay(scratch, place, operations));
         let replayed = catch_unwind(replay).unwrap_or_else(|_| {
             let place = format!("(in the record that ends at position {end})");
             Err(Error::corrupt(format!("log {log} is damaged: the replay breaks off {place}")))
@@ -268,6 +272,10 @@ impl Replay for Watched {
 
     fn on_circle(&self, log: usize, position: u64, error: &Error) {
         self.remember(log, position, false, error.to_string());
+    }
+
+    fn on_low(&self, low: u64) {
+        self.installer.on_low(low);
     }
 
     fn on_progress(&self, bytes_done: u64, transactions: u64) {

@@ -17,10 +17,12 @@
 //! one log.
 //!
 //! Files:
+//! * `batch`: consecutive records of a log, and where they come from;
 //! * `window`: which positions of a log are replayed; `watermark`: that as one number, and who waits for it;
 //! * `ready`: records that wait no longer, for the worker that has found them or for others;
 //! * `grain`: how much is taken at once;
 //! * `pieces`: large transactions, shared among workers;
+//! * `low`: the time of which nothing earlier is left;
 //! * `idle`: where workers sleep; `contention`: when one worker is faster; `serial`: that worker.
 //!
 //! Most waiting is for anchors: a vector whose entries were left out reads as the last anchor, so nothing in
@@ -42,9 +44,11 @@
 //!
 //! Reference: Taurus (VLDB 2020), section 3.3, algorithms 3 and 4; its pools are replaced by wait lists.
 
+mod batch;
 mod contention;
 mod grain;
 mod idle;
+mod low;
 mod pieces;
 mod ready;
 mod serial;
@@ -63,9 +67,11 @@ use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+pub(crate) use self::batch::{Batch, BatchBytes, BatchEntry, RecordPlace, Source};
 use self::contention::Contention;
 pub(crate) use self::grain::Grain;
 use self::idle::{Idle, Woken};
+use self::low::LogTimes;
 pub(crate) use self::pieces::Piece;
 use self::pieces::{InPieces, RecordBytes};
 use self::watermark::Watermark;
@@ -83,73 +89,13 @@ const BATCHES_BETWEEN_REPORTS: u32 = 16;
 /// Progress is reported at most this often.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// One transaction in a [`Batch`].
-#[derive(Clone, Debug)]
-pub(crate) struct BatchEntry {
-    /// Where a reader must begin that has not replayed it: at the last anchor before it, or at its first log
-    /// record.
-    pub(crate) from: u64,
-    /// Where its (last) log record begins and ends.
-    pub(crate) start: u64,
-    pub(crate) end: u64,
-    /// Its commit time, if it has one.
-    pub(crate) time: Option<u64>,
-    pub(crate) is_barrier: bool,
-    /// Where its pre-append LV begins in the batch's `vectors`.
-    pub(crate) vector: usize,
-    pub(crate) operations: BatchBytes,
-}
-
-/// Where a transaction's operations are.
-#[derive(Clone, Debug)]
-pub(crate) enum BatchBytes {
-    /// In the batch's `bytes`.
-    InBatch(Range<usize>),
-    /// Put together from fragments.
-    Assembled(Arc<Vec<u8>>),
-}
-
-/// Consecutive records of one log. Those that are not to be replayed (zombies, anchors, fillers, unfinished
-/// fragments) have no entry and are skipped.
-#[derive(Debug, Default)]
-pub(crate) struct Batch {
-    pub(crate) end: u64,
-    /// Every record's LV is at least this; empty for zeroes.
-    pub(crate) floor: SmallVec<[u64; 4]>,
-    /// Shared with other batches of the same chunk.
-    pub(crate) bytes: Arc<Vec<u8>>,
-    pub(crate) entries: Vec<BatchEntry>,
-    /// LSN vectors, as many entries each as there are logs; entries may share one.
-    pub(crate) vectors: Vec<u64>,
-    /// All later records of the log have later times, as the last anchor says.
-    pub(crate) bound: Option<u64>,
-    /// Whether an anchor does not say that.
-    pub(crate) is_undated: bool,
-    /// Where a reader must begin that has replayed the batch and nothing after it: at the last anchor, or at
-    /// the first record of a transaction that goes on after the batch.
-    pub(crate) go_on_from: u64,
-}
-
-/// Where one log's records come from.
-pub(crate) trait Source: Send + 'static {
-    /// Fills the batch with the next records; false at the end of the log.
-    fn fill(&mut self, batch: &mut Batch) -> Result<bool>;
-}
-
-/// A log of which nothing counts has no source.
-impl<S: Source> Source for Option<S> {
-    fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
-        self.as_mut().map_or(Ok(false), |source| source.fill(batch))
-    }
-}
-
 /// How transactions are replayed.
 pub(crate) trait Replay: Send + Sync + 'static {
     /// What one worker keeps between records.
     type Scratch: Default;
 
-    /// Installs the transaction whose record ends at this position of this log.
-    fn replay(&self, scratch: &mut Self::Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()>;
+    /// Installs a transaction.
+    fn replay(&self, scratch: &mut Self::Scratch, place: RecordPlace, operations: &[u8]) -> Result<()>;
 
     /// Divides the operations of a large transaction into pieces of about this many bytes that several
     /// workers may replay at the same time, in any order. Empty if the transaction is to be replayed as a
@@ -163,11 +109,11 @@ pub(crate) trait Replay: Send + Sync + 'static {
     fn replay_piece(
         &self,
         scratch: &mut Self::Scratch,
-        (log, end): (usize, u64),
+        place: RecordPlace,
         operations: &[u8],
         piece: &Piece,
     ) -> Result<()> {
-        piece.iter().try_for_each(|range| self.replay(scratch, log, end, &operations[range.clone()]))
+        piece.iter().try_for_each(|range| self.replay(scratch, place, &operations[range.clone()]))
     }
 
     /// Called when nothing can be replayed any more although this log has been handed out further than this
@@ -180,6 +126,13 @@ pub(crate) trait Replay: Send + Sync + 'static {
     /// the worker that has raised it.
     fn on_watermark(&self, log: usize, position: u64) {
         let _ = (log, position);
+    }
+
+    /// Everything that is still to be replayed has a later commit time. Called when the time has grown,
+    /// before the watermarks that have grown with it are reported, by a worker that replays nothing at the
+    /// moment.
+    fn on_low(&self, low: u64) {
+        let _ = low;
     }
 
     /// Called now and then by one worker, and once at the end, with bytes of the stream handed out and
@@ -204,14 +157,15 @@ pub(crate) struct ScheduleOptions {
     pub(crate) mode: RecoveryMode,
     /// Whether each record depends on all before it in its log: then more than one worker is of no use.
     pub(crate) is_total: bool,
+    /// Everything that is to be replayed has a later commit time.
+    pub(crate) after: u64,
 }
 
 /// A blocked record, copied out of its batch.
 struct Parked {
-    log: usize,
+    place: RecordPlace,
     slot: SlotNumber,
     start: u64,
-    end: u64,
     vector: SmallVec<[u64; 4]>,
     operations: RecordBytes,
 }
@@ -247,6 +201,7 @@ struct Log<S> {
     /// Whether the held batch may be taken.
     is_released: AtomicBool,
     watermark: CachePadded<Watermark<Waiter>>,
+    times: CachePadded<LogTimes>,
 }
 
 struct Schedule<S, R> {
@@ -259,6 +214,8 @@ struct Schedule<S, R> {
     /// See [`Grain`].
     published: usize,
     contention: Contention,
+    /// The low time that was reported last.
+    low: AtomicU64,
     transactions: AtomicU64,
     has_failed: AtomicBool,
     error: Mutex<Option<Error>>,
@@ -327,6 +284,7 @@ pub(crate) fn run<S: Source, R: Replay>(
         is_held: AtomicBool::new(false),
         is_released: AtomicBool::new(false),
         watermark: CachePadded::new(Watermark::new()),
+        times: CachePadded::new(LogTimes::later_than(options.after)),
     });
     let logs: Vec<Log<S>> = logs.collect();
     for log in &logs {
@@ -341,11 +299,13 @@ pub(crate) fn run<S: Source, R: Replay>(
         idle: Idle::new(workers),
         published: Grain::of(workers).published,
         contention: Contention::new(options.mode),
+        low: AtomicU64::new(options.after),
         transactions: AtomicU64::new(0),
         has_failed: AtomicBool::new(false),
         error: Mutex::new(None),
         reported: Mutex::new(crate::sync::now()),
     });
+    schedule.replay.on_low(options.after);
     let mut worker = Worker::new(0, queues.remove(0), schedule.logs.len());
     let was_parallel = workers > 1 && schedule.replay_in_parallel(queues, &mut worker)?;
     if !was_parallel {
@@ -371,6 +331,7 @@ impl<S: Source> Log<S> {
             return Ok(None);
         }
         let slot = self.window.lock().open(batch.end);
+        self.times.note_batch(slot.start, batch.since.unwrap_or(0));
         self.handed_out.store(batch.end, Ordering::Relaxed);
         Ok(Some(slot))
     }
@@ -528,7 +489,10 @@ impl<S: Source, R: Replay> Schedule<S, R> {
                 held.slot
             }));
         }
-        let Some(slot) = log.read_on(source, batch)? else { return Ok(None) };
+        let Some(slot) = log.read_on(source, batch)? else {
+            self.raise_low(number);
+            return Ok(None);
+        };
         let Some(blocking) = self.blocking_log(worker, &batch.floor, None) else { return Ok(Some(slot)) };
         let floor = batch.floor.clone();
         *log.held.lock() = Some(HeldBatch { batch: std::mem::take(batch), slot });
@@ -652,19 +616,34 @@ impl<S: Source, R: Replay> Schedule<S, R> {
 
     fn raise(&self, log: usize, watermark: u64, worker: &mut Worker<R>) {
         self.logs[log].watermark.raise(watermark, &mut worker.woken);
+        self.logs[log].times.pass(watermark);
+        self.raise_low(log);
         self.replay.on_watermark(log, watermark);
+    }
+
+    /// The watermark of this log has grown, or it has been handed out.
+    fn raise_low(&self, log: usize) {
+        let log = &self.logs[log];
+        let is_over = log.is_exhausted.load(Ordering::Relaxed)
+            && log.watermark.position() >= log.handed_out.load(Ordering::Relaxed);
+        if is_over {
+            log.times.end();
+        }
+        let low = self.logs.iter().map(|log| log.times.low()).min().unwrap_or(u64::MAX);
+        if self.low.fetch_max(low, Ordering::Relaxed) < low {
+            self.replay.on_low(low);
+        }
     }
 
     fn copy_out(&self, pass: &Pass<'_>, number: usize) -> Box<Parked> {
         let entry = &pass.batch.entries[number];
         let vector = &pass.batch.vectors[entry.vector..entry.vector + self.logs.len()];
         Box::new(Parked {
-            log: pass.log,
+            place: entry.place(pass.log),
             slot: pass.slot,
             start: entry.start,
-            end: entry.end,
             vector: SmallVec::from_slice(vector),
-            operations: pass.batch.record_bytes(entry).kept(),
+            operations: RecordBytes::of(pass.batch, entry).kept(),
         })
     }
 
@@ -736,36 +715,5 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         let bytes_done = self.logs.iter().map(Log::bytes_done).sum();
         self.replay.on_progress(bytes_done, transactions);
         Ok(transactions)
-    }
-}
-
-impl Batch {
-    pub(crate) fn clear(&mut self) {
-        self.floor.clear();
-        self.entries.clear();
-        self.vectors.clear();
-    }
-
-    /// Bytes of transactions that were put together from fragments.
-    pub(crate) fn assembled_bytes(&self) -> usize {
-        let bytes = |entry: &BatchEntry| match &entry.operations {
-            BatchBytes::InBatch(_) => 0,
-            BatchBytes::Assembled(bytes) => bytes.len(),
-        };
-        self.entries.iter().map(bytes).sum()
-    }
-
-    pub(crate) fn operations<'a>(&'a self, entry: &'a BatchEntry) -> &'a [u8] {
-        match &entry.operations {
-            BatchBytes::InBatch(range) => &self.bytes[range.clone()],
-            BatchBytes::Assembled(bytes) => bytes,
-        }
-    }
-
-    fn record_bytes(&self, entry: &BatchEntry) -> RecordBytes {
-        match &entry.operations {
-            BatchBytes::InBatch(range) => RecordBytes::Shared(Arc::clone(&self.bytes), range.clone()),
-            BatchBytes::Assembled(bytes) => RecordBytes::Shared(Arc::clone(bytes), 0..bytes.len()),
-        }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use crossbeam_epoch::Guard;
 use hyades_types::definition::{
@@ -29,6 +30,10 @@ pub struct Databases {
     known: RwLock<Arc<Known>>,
     /// Held while databases or roles change: every catalog has the same roles.
     changing: Mutex<()>,
+    /// How many slots the histories of earlier replays have used ([`Histories::of_replay`]).
+    ///
+    /// [`Histories::of_replay`]: super::history::Histories::of_replay
+    replay_slots: Arc<AtomicUsize>,
 }
 
 type Known = BTreeMap<DatabaseId, StoredDatabase>;
@@ -59,7 +64,7 @@ impl Databases {
             (id, StoredDatabase { definition: Arc::new(definition), catalog })
         });
         let known = RwLock::new(Arc::new(BTreeMap::from(initial)));
-        Databases { common, first, known, changing: Mutex::default() }
+        Databases { common, first, known, changing: Mutex::default(), replay_slots: Arc::default() }
     }
 
     /// The catalog of [`DatabaseId::FIRST`].
@@ -94,6 +99,11 @@ impl Databases {
     }
 
     /// A catalog for a new database, without objects and without roles.
+    /// See the field.
+    pub(crate) fn replay_slots(&self) -> &Arc<AtomicUsize> {
+        &self.replay_slots
+    }
+
     pub(crate) fn new_catalog(&self) -> Catalog {
         Catalog::sharing(Arc::clone(&self.common))
     }
@@ -272,7 +282,7 @@ impl Databases {
             None => Arc::new(Catalog::sharing(Arc::clone(&common))),
         };
         let known = RwLock::new(Arc::new(known));
-        (Databases { common, first, known, changing: Mutex::default() }, tables)
+        (Databases { common, first, known, changing: Mutex::default(), replay_slots: Arc::default() }, tables)
     }
 }
 

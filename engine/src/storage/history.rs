@@ -66,6 +66,7 @@ mod snapshots;
 mod tests;
 mod writer;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
@@ -87,7 +88,8 @@ pub(super) use self::writer::{Before, Kept};
 const POSITION_BITS: u32 = 44;
 /// The last of them.
 const LAST_POSITION: u64 = (1 << POSITION_BITS) - 1;
-/// The most histories at once, in pages: 2^20, including those that are still needed and have no worker.
+/// The most histories at once, in pages: 2^20, including those that are still needed and have no worker. Half
+/// of them are for replays.
 const PAGES: usize = 1 << 10;
 const PAGE_SLOTS: usize = 1 << (64 - POSITION_BITS) >> 10;
 const WORD_BYTES: usize = size_of::<AtomicU64>();
@@ -204,6 +206,9 @@ pub(crate) struct Histories {
     newest_key: AtomicU64,
     /// Words of a mark.
     mark_words: usize,
+    /// The slots of its workers: those of a replay are others than those of transactions, to which all that a
+    /// replay has written is old.
+    slots: Range<usize>,
 }
 
 /// The slots and the workers that use them.
@@ -235,18 +240,35 @@ pub(super) enum Verdict<'g> {
 impl Histories {
     /// `mark_words`: the length of a mark, the same for all transactions.
     pub(crate) fn new(mark_words: usize, clock: CommitClock) -> Histories {
+        Histories::with_slots(0..PAGES * PAGE_SLOTS / 2, mark_words, clock)
+    }
+
+    /// Those of a replay, which use other slots than replays before it: records that these have written lead
+    /// there. Its clock shows the time of which nothing earlier will be read any more.
+    pub(crate) fn of_replay(slots_before: usize, clock: CommitClock) -> Histories {
+        let first = (PAGES * PAGE_SLOTS / 2 + slots_before).min(PAGES * PAGE_SLOTS);
+        Histories::with_slots(first..PAGES * PAGE_SLOTS, 0, clock)
+    }
+
+    /// How many slots have been used.
+    pub(crate) fn used_slots(&self) -> usize {
+        self.used.load(Ordering::SeqCst) - self.slots.start
+    }
+
+    fn with_slots(slots: Range<usize>, mark_words: usize, clock: CommitClock) -> Histories {
         Histories {
             pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
-            used: AtomicUsize::new(0),
+            used: AtomicUsize::new(slots.start),
             workers: Mutex::default(),
             clock,
             horizon: CachePadded::new(AtomicU64::new(0)),
             newest_key: AtomicU64::new(0),
             mark_words,
+            slots,
         }
     }
 
-    /// A history for a new worker. Panics when there are a million.
+    /// A history for a new worker. Panics when there are half a million.
     fn take_slot(&self) -> (u32, Arc<History>) {
         let mut workers = self.workers.lock();
         if let Some(slot) = workers.free.pop() {
@@ -259,7 +281,7 @@ impl Histories {
             return (slot, history);
         }
         let used = self.used.load(Ordering::SeqCst);
-        assert!(used < PAGES * PAGE_SLOTS, "the histories of workers have run out");
+        assert!(used < self.slots.end, "the histories of workers have run out");
         let history = Arc::new(History::new(self.mark_words));
         self.place(used).store(Arc::into_raw(Arc::clone(&history)).cast_mut(), Ordering::Release);
         self.used.store(used + 1, Ordering::SeqCst);
@@ -281,7 +303,7 @@ impl Histories {
 
     /// All histories that have been used.
     pub(super) fn all(&self) -> impl Iterator<Item = &History> {
-        (0..self.used.load(Ordering::SeqCst)).filter_map(|slot| self.history(slot))
+        (self.slots.start..self.used.load(Ordering::SeqCst)).filter_map(|slot| self.history(slot))
     }
 
     /// Whether a record with this handle looks the same to every reader, now and later.

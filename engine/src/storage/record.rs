@@ -90,6 +90,15 @@ impl RowBytes {
     }
 }
 
+/// Why a record was not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotAlone {
+    /// It has left its index: look the key up again.
+    Removed,
+    /// Another thread has written it at the same time.
+    Written,
+}
+
 /// The record has left its index: look the key up again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removed;
@@ -312,11 +321,25 @@ impl Record {
         &self,
         new: Option<&[u8]>,
         history: &mut HistoryWriter,
-        _guard: &Guard,
+        guard: &Guard,
     ) -> Result<(Handle, bool), Removed> {
+        match self.write_alone(new, history, guard) {
+            Ok(written) => Ok(written),
+            Err(NotAlone::Removed) => Err(Removed),
+            Err(NotAlone::Written) => panic!("the writer of a record has it locked"),
+        }
+    }
+
+    /// The same for a writer who is alone for other reasons than a lock.
+    pub(crate) fn write_alone(
+        &self,
+        new: Option<&[u8]>,
+        history: &mut HistoryWriter,
+        _guard: &Guard,
+    ) -> Result<(Handle, bool), NotAlone> {
         let current = self.row.load(Ordering::Acquire);
         if current == REMOVED {
-            return Err(Removed);
+            return Err(NotAlone::Removed);
         }
         let row = handle(current);
         let before = match row {
@@ -330,7 +353,7 @@ impl Record {
         if self.row.compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             // The version must not free a row that another one keeps.
             history.note_taken_back(version);
-            panic!("the writer of a record has it locked");
+            return Err(NotAlone::Written);
         }
         Ok((version, row.is_some()))
     }

@@ -280,19 +280,8 @@ impl TableState {
         patch: &[u8],
         guard: &Guard,
     ) -> Result<()> {
-        let damaged = |what: &str| {
-            let name = &self.definition.name.name;
-            Error::corrupt(format!("a logged change of a row of table \"{name}\" {what}"))
-        };
-        // An earlier change of the same group may have brought the row.
-        let record = record.filter(|record| record.has_row()).or_else(|| self.index.get(key, guard));
-        let found = record.and_then(|record| Some((record, record.row(guard)?)));
-        let (record, old) = found.ok_or_else(|| damaged("finds no row"))?;
-        if !is_inside(old, patch) {
-            return Err(damaged("does not fit the row"));
-        }
-        let leaves_entries = |index: &SecondaryIndex| index.is_unpatched(&self.layout, old, patch);
-        if self.layout.admits_patch(old, patch) && self.indexes.iter().all(leaves_entries) {
+        let (record, old) = self.patched_row(record, key, patch, guard)?;
+        if self.leaves_entries(old, patch) {
             // SAFETY: as promised.
             unsafe { record.replay_patch(patch, guard) };
             return Ok(());
@@ -301,6 +290,36 @@ impl TableState {
         overwrite(&mut new, patch);
         // SAFETY: as promised.
         unsafe { self.install_over(Some(record), key, &new, guard) }
+    }
+
+    /// The row under a key, which a patch fits; `found` is the record that was found before, if there was
+    /// one.
+    ///
+    /// # Errors
+    /// There is no row, or the patch does not fit it: the log is damaged.
+    pub(super) fn patched_row<'g>(
+        &'g self,
+        found: Option<&'g Record>,
+        key: &[u8],
+        patch: &[u8],
+        guard: &'g Guard,
+    ) -> Result<(&'g Record, &'g [u8])> {
+        let damaged = |what: &str| {
+            let name = &self.definition.name.name;
+            Error::corrupt(format!("a logged change of a row of table \"{name}\" {what}"))
+        };
+        // An earlier change of the same group may have brought the row.
+        let record = found.filter(|record| record.has_row()).or_else(|| self.index.get(key, guard));
+        let found = record.and_then(|record| Some((record, record.row(guard)?)));
+        let (record, old) = found.ok_or_else(|| damaged("finds no row"))?;
+        if is_inside(old, patch) { Ok((record, old)) } else { Err(damaged("does not fit the row")) }
+    }
+
+    /// No row without a key of its own gets the number of this key again.
+    pub(super) fn note_row_number(&self, key: &[u8]) {
+        if self.has_hidden_key() && self.next_row_number.load(Ordering::Relaxed) != NOT_YET_KNOWN {
+            self.next_row_number.fetch_max(row_number(key).saturating_add(1), Ordering::Relaxed);
+        }
     }
 
     /// Whether a key and a row from a log or a checkpoint are valid for this table.
@@ -329,9 +348,7 @@ impl TableState {
             return;
         };
         debug_assert!(self.layout.check(row).is_ok());
-        if self.has_hidden_key() && self.next_row_number.load(Ordering::Relaxed) != NOT_YET_KNOWN {
-            self.next_row_number.fetch_max(row_number(key).saturating_add(1), Ordering::Relaxed);
-        }
+        self.note_row_number(key);
         loop {
             let (record, is_new) = self.index.get_or_insert(key, Some(row), guard);
             if is_new {

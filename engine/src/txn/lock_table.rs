@@ -43,13 +43,14 @@ use smallvec::SmallVec;
 use self::bucket::{Bucket, Entry, Grant, Waiter};
 use self::waits::Waits;
 use crate::mutant::{self, Mutant};
+use crate::storage::history::Handle;
 use crate::storage::prefetch::prefetch;
 use crate::sync::{Mutex, MutexGuard};
 use crate::ticket::{Ticket, ticket};
 use crate::txn::lock_mode::LockMode;
 
 pub(crate) use self::identity::{Resource, TransactionId};
-pub(crate) use self::traces::{Leaver, Trace, Trail};
+pub(crate) use self::traces::Trail;
 
 /// The outcome of a request.
 pub(crate) enum Acquired {
@@ -344,16 +345,23 @@ impl<T: Trail> LockTable<T> {
         false
     }
 
-    /// Gives up a held resource; what must be left there is left first.
+    /// Gives up a held resource; what must be left there is left first. `mark`: where the mark of a
+    /// transaction that has written something is found.
     #[inline]
-    pub(crate) fn release(&self, trail: &T, transaction: TransactionId, resource: Resource, leaver: Leaver) {
+    pub(crate) fn release(
+        &self,
+        trail: &T,
+        transaction: TransactionId,
+        resource: Resource,
+        mark: Option<Handle>,
+    ) {
         let mut bucket = self.bucket(resource);
         let Some(entry) = bucket.get_mut(resource) else { return };
         let Some(grant) = entry.granted.iter().position(|grant| grant.transaction == transaction) else {
             return;
         };
         let mode = entry.granted[grant].seen_mode;
-        let is_marked = mode.is_some_and(|mode| entry.traces.leave(mode, resource, leaver, trail));
+        let is_marked = mode.is_some_and(|mode| entry.traces.leave(mode, resource, mark, trail));
         entry.granted.swap_remove(grant);
         if entry.has_waiters() {
             Self::hand_over(bucket, resource);
@@ -376,7 +384,7 @@ impl<T: Trail> LockTable<T> {
         if is_used_again && !mutant::is_active(Mutant::LetGoOfUsedLock) {
             return false;
         }
-        self.release(trail, transaction, resource, Leaver::NOTHING);
+        self.release(trail, transaction, resource, None);
         true
     }
 
@@ -390,25 +398,6 @@ impl<T: Trail> LockTable<T> {
         }
         drop(bucket);
         drop(fired);
-    }
-
-    /// Gives `parts` the traces of the gap `whole`, which is about to be divided. The caller holds `whole` in
-    /// a mode that keeps readers away, so none is missed. The parts cannot be found yet.
-    pub(crate) fn divide(&self, trail: &T, whole: Resource, parts: [Resource; 2]) {
-        let traces = {
-            let bucket = self.bucket(whole);
-            bucket.get(whole).and_then(|entry| entry.traces.divided(trail))
-        };
-        let Some(traces) = traces else { return };
-        for part in parts {
-            Self::entry(&mut self.bucket(part), part, trail).traces.inherit(&traces, trail);
-        }
-    }
-
-    /// Whether the resource has no trace that a later transaction must follow.
-    pub(crate) fn is_forgettable(&self, trail: &T, resource: Resource) -> bool {
-        let bucket = self.bucket(resource);
-        bucket.get(resource).is_none_or(|entry| entry.traces.are_forgettable(trail))
     }
 
     /// Called when a transaction that has waited has ended.

@@ -1,104 +1,152 @@
 //! What a procedure does to data when a logged call is replayed: the same as in its transaction, without
 //! locks and without a log.
 //!
-//! Replay runs a call when everything it depends on is there and nothing that conflicts with it runs, so
-//! nothing needs to be locked and nothing ever waits. Rows go into their tables as those of data records do.
-//! What was written is hashed as it was when the call ran. Keys of rows without a primary key are those that
-//! were drawn then.
+//! Replay runs a call when everything that it follows is there: what it has read, and what it overwrites. So
+//! nothing needs to be locked and nothing ever waits. It reads rows as they were at its own time, whatever
+//! has been replayed already (`replay_versions`). What it writes is the newest of its row. What was written
+//! is hashed as it was when the call ran. Keys of rows without a primary key are those that were drawn then.
 //!
 //! Only what follows a savepoint can be rolled back: a call that fails as a whole was never logged.
 
 use std::sync::Arc;
 
 use crossbeam_epoch::{self as epoch, Guard};
-use hyades_types::error::{Abort, Error, sqlstate};
+use hyades_types::error::{Abort, Error, Result, sqlstate};
 
-use super::cursor::{find_record, find_row, next_undisturbed, secondary, show};
+use super::cursor::{find_record, next_record, note_passed, secondary};
+use super::replay_versions::VersionWriter;
 use super::{
     Access, Cursor, Duplicate, Flow, Found, FoundAhead, IndexNumber, Insertion, Intent, NewRow, Savepoint,
     Writable,
 };
 use crate::log::record::command::WriteSetHash;
-use crate::storage::record::{OldRow, Record};
-use crate::storage::table::{Table, TableState};
+use crate::storage::history::Handle;
+use crate::storage::record::Record;
+use crate::storage::row::overwrite;
+use crate::storage::table::Table;
 
 /// See the module head.
-#[derive(Default)]
-pub(crate) struct ReplayAccess {
+pub(crate) struct ReplayAccess<'w> {
+    writer: &'w mut VersionWriter,
     write_set: WriteSetHash,
-    /// The row numbers that the call drew when it ran. From `next_row_number` on, the replay still needs
-    /// them.
-    pub(crate) row_numbers: Vec<u64>,
-    next_row_number: usize,
+    /// The row numbers that the call drew when it ran, and how many the replay has drawn again.
+    row_numbers: &'w [u64],
+    used_row_numbers: usize,
     keeps_undo: bool,
     undo: Vec<Undo>,
+    /// A write that was not possible. The interface of procedures has no errors for writes.
+    failure: Option<Error>,
 }
 
 struct Undo {
     table: Arc<Table>,
     key: Vec<u8>,
-    old: Option<Vec<u8>>,
+    version: Handle,
     write_set: WriteSetHash,
 }
 
-impl ReplayAccess {
-    /// Forgets the previous call. The caller sets the row numbers of the next one.
-    pub(crate) fn begin(&mut self) {
-        self.write_set = WriteSetHash::default();
-        self.next_row_number = 0;
-        self.keeps_undo = false;
-        self.undo.clear();
+impl<'w> ReplayAccess<'w> {
+    pub(crate) fn new(writer: &'w mut VersionWriter, row_numbers: &'w [u64]) -> ReplayAccess<'w> {
+        ReplayAccess {
+            writer,
+            write_set: WriteSetHash::default(),
+            row_numbers,
+            used_row_numbers: 0,
+            keeps_undo: false,
+            undo: Vec::new(),
+            failure: None,
+        }
     }
 
-    /// The hash of everything written since [`ReplayAccess::begin`].
-    pub(crate) fn write_set(&self) -> WriteSetHash {
-        self.write_set
+    /// The hash of everything written.
+    ///
+    /// # Errors
+    /// Something could not be written.
+    pub(crate) fn write_set(&self) -> Result<WriteSetHash> {
+        self.failure.clone().map_or(Ok(self.write_set), Err)
     }
 
     /// Whether every row number that the call drew was drawn again.
     pub(crate) fn has_used_row_numbers(&self) -> bool {
-        self.next_row_number == self.row_numbers.len()
+        self.used_row_numbers == self.row_numbers.len()
     }
 
-    /// To be called before the write that it notes.
-    fn note_write(&mut self, table: &Arc<Table>, key: &[u8], change: Option<&[u8]>, guard: &Guard) {
-        if self.keeps_undo {
-            let old = find_row(table, key, guard).map(|row| row.bytes.to_vec());
-            self.keep_undo(table, key, old);
+    /// Writes a row, by a patch if there is one, and hashes what has changed of it.
+    fn write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>, patch: Option<&[u8]>) {
+        let guard = epoch::pin();
+        let state = table.state(&guard);
+        let version = self.writer.write(table, |history, leave| {
+            let patched = row
+                .zip(patch)
+                .and_then(|(row, patch)| state.set_version_by_patch(key, (row, patch), history, &guard));
+            match patched {
+                Some(version) => Ok(Some(version)),
+                None => state.set_version(key, row, history, leave, &guard),
+            }
+        });
+        let version = version.unwrap_or_else(|error| {
+            self.failure.get_or_insert(error);
+            None
+        });
+        let write_set = self.write_set;
+        self.write_set.add(table.id(), key, patch.or(row));
+        if let Some(version) = version.filter(|_| self.keeps_undo) {
+            self.undo.push(Undo { table: Arc::clone(table), key: key.to_vec(), version, write_set });
         }
-        self.write_set.add(table.id(), key, change);
     }
 
-    fn keep_undo(&mut self, table: &Arc<Table>, key: &[u8], old: Option<Vec<u8>>) {
-        let (table, key) = (Arc::clone(table), key.to_vec());
-        self.undo.push(Undo { table, key, old, write_set: self.write_set });
+    /// Copies the row that the call has seen; false if there was none.
+    fn read(&self, record: &Record, row: &mut Vec<u8>, guard: &Guard) -> Result<bool> {
+        let VersionWriter { history, view, .. } = &*self.writer;
+        self.writer.histories().read(record, view, history, row, |_| {}, guard)
+    }
+
+    /// The first index in which another row is in the way of a new one.
+    fn find_any_duplicate(&self, table: &Table, new: NewRow<'_>, guard: &Guard) -> Result<Option<Duplicate>> {
+        for (number, index) in (0u16..).zip(table.state(guard).indexes()) {
+            if index.definition().is_always_unique()
+                && let Some(duplicate) = self.find_duplicate(table, Some(number), new, guard)?
+            {
+                return Ok(Some(duplicate));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether another row is in the way of a new one in this index.
+    fn find_duplicate(
+        &self,
+        table: &Table,
+        number: IndexNumber,
+        new: NewRow<'_>,
+        guard: &Guard,
+    ) -> Result<Option<Duplicate>> {
+        let state = table.state(guard);
+        let Some(index) = secondary(state, number) else { return Ok(None) };
+        let mut columns = Vec::new();
+        let has_null = index.append_columns(state.layout(), new.row, &mut columns);
+        if !index.is_exclusive(has_null) {
+            return Ok(None);
+        }
+        let mut row = Vec::new();
+        for key in index.rows_with(&columns, guard) {
+            if new.was_under(&key) {
+                continue;
+            }
+            let Some(record) = state.index().get(&key, guard) else { continue };
+            let mut its_columns = Vec::with_capacity(columns.len());
+            if self.read(record, &mut row, guard)? {
+                index.append_columns(state.layout(), &row, &mut its_columns);
+                if its_columns == columns {
+                    return Ok(Some(Duplicate { index: number, is_seen: true }));
+                }
+            }
+        }
+        Ok(None)
     }
 }
 
-/// The first index in which another row is in the way of a new one.
-fn find_any_duplicate(state: &TableState, new: NewRow<'_>, guard: &Guard) -> Option<Duplicate> {
-    let strict = (0u16..).zip(state.indexes()).filter(|(_, index)| index.definition().is_always_unique());
-    strict.map(|(number, _)| number).find_map(|number| find_duplicate(state, Some(number), new, guard))
-}
-
-/// Whether another row is in the way of a new one in this index: every entry has its row.
-fn find_duplicate(
-    state: &TableState,
-    number: IndexNumber,
-    new: NewRow<'_>,
-    guard: &Guard,
-) -> Option<Duplicate> {
-    let index = secondary(state, number)?;
-    let mut columns = Vec::new();
-    let has_null = index.append_columns(state.layout(), new.row, &mut columns);
-    if !index.is_exclusive(has_null) {
-        return None;
-    }
-    let mut others = index.rows_with(&columns, guard).into_iter();
-    others.any(|key| !new.was_under(&key)).then_some(Duplicate { index: number, is_seen: true })
-}
-
-impl Access for ReplayAccess {
+impl Access for ReplayAccess<'_> {
     fn enter(&mut self, table: &Arc<Table>, version: u64, _intent: Intent) -> Flow<bool> {
         if table.version() != version || table.is_dropped() {
             return Err(Error::Abort(Abort::StalePlan).into());
@@ -110,15 +158,18 @@ impl Access for ReplayAccess {
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
-        intent: Intent,
+        _intent: Intent,
         ahead: Option<FoundAhead<'g>>,
-        _buffer: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
         let early = ahead.and_then(|found| found.in_state(table.state(guard)));
-        let early = early.filter(|record| record.has_row());
-        let record = early.or_else(|| find_record(table, key, guard));
-        Ok(record.and_then(|record| show(record, intent, guard)).into())
+        let early = early.filter(|record| !record.is_removed());
+        let Some(record) = early.or_else(|| find_record(table, key, guard)) else {
+            return Ok(Found::Nothing);
+        };
+        let is_there = self.read(record, buffer, guard)?;
+        Ok(if is_there { Found::Copied } else { Found::Nothing })
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
@@ -139,31 +190,38 @@ impl Access for ReplayAccess {
         &mut self,
         table: &Arc<Table>,
         cursor: &mut Cursor,
-        _buffer: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
-        Ok(next_undisturbed(table, cursor, guard)?.into())
+        while let Some(record) = next_record(table, cursor, guard)? {
+            if self.read(record, buffer, guard)? && cursor.finds(table, buffer, guard) {
+                return Ok(Found::Copied);
+            }
+            note_passed()?;
+        }
+        Ok(Found::Nothing)
     }
 
     fn insert(&mut self, table: &Arc<Table>, new: NewRow<'_>) -> Flow<Insertion> {
         let NewRow { key, row, arbiter, .. } = new;
         let guard = epoch::pin();
-        let state = table.state(&guard);
-        let of_arbiter = find_duplicate(state, arbiter, new, &guard);
-        let is_taken = || state.index().get(key, &guard).is_some_and(|record| record.has_row());
-        let of_primary_key = || is_taken().then_some(Duplicate { index: None, is_seen: true });
-        let duplicate = of_arbiter.or_else(of_primary_key).or_else(|| find_any_duplicate(state, new, &guard));
-        if let Some(duplicate) = duplicate {
+        if let Some(duplicate) = self.find_duplicate(table, arbiter, new, &guard)? {
             return Ok(Insertion::Duplicate(duplicate));
         }
-        self.note_write(table, key, Some(row), &guard);
-        state.set(key, Some(row), &guard);
+        if let Some(record) = find_record(table, key, &guard)
+            && self.read(record, &mut Vec::new(), &guard)?
+        {
+            return Ok(Insertion::Duplicate(Duplicate { index: None, is_seen: true }));
+        }
+        if let Some(duplicate) = self.find_any_duplicate(table, new, &guard)? {
+            return Ok(Insertion::Duplicate(duplicate));
+        }
+        self.write(table, key, Some(row), None);
         Ok(Insertion::Done)
     }
 
     fn index_row(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Option<Duplicate>> {
-        let guard = epoch::pin();
-        Ok(find_any_duplicate(table.state(&guard), NewRow::new(key, row), &guard))
+        Ok(self.find_any_duplicate(table, NewRow::new(key, row), &epoch::pin())?)
     }
 
     fn may_have_twin(&mut self, _table: &Arc<Table>, _index: u16, _row: NewRow<'_>) -> bool {
@@ -171,8 +229,7 @@ impl Access for ReplayAccess {
     }
 
     fn find_twin(&mut self, table: &Arc<Table>, index: u16, row: NewRow<'_>) -> Flow<Option<Duplicate>> {
-        let guard = epoch::pin();
-        Ok(find_duplicate(table.state(&guard), Some(index), row, &guard))
+        Ok(self.find_duplicate(table, Some(index), row, &epoch::pin())?)
     }
 
     /// The call was admitted when it ran.
@@ -186,43 +243,25 @@ impl Access for ReplayAccess {
     }
 
     fn update(&mut self, Writable { table, key }: Writable<'_>, row: &[u8], patch: Option<&[u8]>) {
-        let guard = epoch::pin();
-        self.note_write(table, key, Some(patch.unwrap_or(row)), &guard);
-        let state = table.state(&guard);
-        // Its row was read before, so it is there, unless the log lies about what the call depends on.
-        match state.index().get(key, &guard).map(|record| record.try_replace(Some(row), &guard)) {
-            Some(Ok(old)) => {
-                state.exchange_entries(key, (old.as_ref().map(OldRow::bytes), Some(row)), &guard);
-                match old {
-                    Some(old) => old.retire(&guard),
-                    None => state.count_added(1),
-                }
-            }
-            Some(Err(_)) | None => state.set(key, Some(row), &guard),
-        }
+        self.write(table, key, Some(row), patch);
     }
 
     #[allow(unsafe_code)] // As declared.
     unsafe fn patch(&mut self, written: Writable<'_>, record: &Record, patch: &[u8], guard: &Guard) {
-        let Writable { table, key } = written;
-        if self.keeps_undo {
-            self.keep_undo(table, key, record.row(guard).map(<[u8]>::to_vec));
-        }
-        self.write_set.add(table.id(), key, Some(patch));
-        // SAFETY: nothing that conflicts with this call runs beside it (module head), and a reader of keys
-        // alone touches no bytes; the rest is this function's contract.
-        unsafe { record.replay_patch(patch, guard) };
+        // Rows are not read in place, so this is not asked for.
+        let Some(old) = record.row(guard) else { return };
+        let mut row = old.to_vec();
+        overwrite(&mut row, patch);
+        self.write(written.table, written.key, Some(&row), Some(patch));
     }
 
     fn delete(&mut self, Writable { table, key }: Writable<'_>) {
-        let guard = epoch::pin();
-        self.note_write(table, key, None, &guard);
-        table.state(&guard).set(key, None, &guard);
+        self.write(table, key, None, None);
     }
 
     fn new_row_number(&mut self, _table: &Arc<Table>) -> Flow<u64> {
-        let number = self.row_numbers.get(self.next_row_number).copied();
-        self.next_row_number += 1;
+        let number = self.row_numbers.get(self.used_row_numbers).copied();
+        self.used_row_numbers += 1;
         number.ok_or_else(|| {
             Error::input(sqlstate::INTERNAL_ERROR, "it inserts more rows than it did when it ran").into()
         })
@@ -239,9 +278,11 @@ impl Access for ReplayAccess {
     fn rollback_to(&mut self, savepoint: Savepoint) {
         let guard = epoch::pin();
         while self.undo.len() > savepoint.changes {
-            let Some(undo) = self.undo.pop() else { return };
-            undo.table.state(&guard).set(&undo.key, undo.old.as_deref(), &guard);
-            self.write_set = undo.write_set;
+            let Some(Undo { table, key, version, write_set }) = self.undo.pop() else { return };
+            self.writer.write(&table, |history, leave| {
+                table.state(&guard).take_version_back(&key, version, history, leave, &guard);
+            });
+            self.write_set = write_set;
         }
     }
 }

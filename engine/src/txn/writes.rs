@@ -119,8 +119,7 @@ use purge_queue::Purgeable;
 use resource::Resource;
 use table_use::TableUse;
 
-/// Buckets of the lock table. Traces stay until the floor covers them; a bucket with two of them costs
-/// another wait for memory.
+/// Buckets of the lock table. A bucket with two resources in use costs another wait for memory.
 const LOCK_BUCKETS: usize = 1 << 16;
 /// Tables whose ids are the same modulo this are looked for.
 const PLACE_NOTES: usize = 32;
@@ -179,8 +178,6 @@ pub struct Shared<P: Protocol, R: Reading<P>> {
     unlocked: UnlockedChanges,
     histories: Arc<Histories>,
     next_worker: AtomicU64,
-    /// Whether a call was logged as a command: gaps may have traces of readers. Never taken back.
-    has_commands: AtomicBool,
     /// Whether calls are logged with their after-images (`Config::command_images`).
     logs_images: bool,
     /// Of one table, in one transaction (`Config::row_locks_before_table`).

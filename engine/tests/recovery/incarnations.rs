@@ -43,7 +43,8 @@ fn what_anchors_name_counts_although_the_replay_changes_its_way() {
     let table = written.append(0, &[0, 0], &[Change::CreateTable]);
     let pad = |written: &mut HandWritten, count: i64| {
         for number in 0..count {
-            written.append(1, &[table, 0], &[put(100 + number % 50, number)]);
+            let before = written.end(1);
+            written.append(1, &[table, before], &[put(100 + number % 50, number)]);
         }
     };
     pad(&mut written, 20_000);

@@ -100,7 +100,7 @@ impl Seen {
 impl Replay for Seen {
     type Scratch = ();
 
-    fn replay(&self, (): &mut (), _log: usize, _end: u64, operations: &[u8]) -> Result<()> {
+    fn replay(&self, (): &mut (), _place: RecordPlace, operations: &[u8]) -> Result<()> {
         let before = self.times();
         self.alone.lock().insert(time_in(operations), before);
         Ok(())

@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use super::super::schedule::{Piece, Replay};
+use super::super::schedule::{Piece, RecordPlace, Replay};
 use super::super::verify::{check_indexes, tables_hash};
 use super::{Installer, Scratch, divide};
 use crate::config::RecoveryProgress;
@@ -20,10 +20,18 @@ use crate::storage::databases::Databases;
 use crate::storage::row::{RowPatch, pieces};
 use crate::storage::table::Table;
 use crate::storage::table::tests::{definition, row};
+use crate::txn::replay_versions::ReplayVersions;
 
 const TABLES: [u32; 2] = [2, 3];
 
+const PLACE: RecordPlace = RecordPlace { log: 0, end: 8, time: Some(5) };
+
 fn installer() -> Installer {
+    installer_with(false)
+}
+
+/// `has_times`: whether versions are kept.
+fn installer_with(has_times: bool) -> Installer {
     let databases = Arc::new(Databases::new());
     for (id, mut definition) in
         TABLES.into_iter().zip([indexed(IndexKind::Ordered, &[0]), definition(&[0], IndexKind::Hash)])
@@ -33,6 +41,7 @@ fn installer() -> Installer {
         databases.apply(&create, &pin()).expect("nothing is wrong");
     }
     Installer {
+        versions: ReplayVersions::new(&databases, has_times),
         databases,
         compiler: None,
         foundations: Foundations::default(),
@@ -132,6 +141,9 @@ fn hash(installer: &Installer) -> u64 {
 fn groups_and_pieces_leave_what_single_rows_do() {
     for seed in 0..40 {
         let [single, grouped, divided, patched, patched_divided] = [(); 5].map(|()| installer());
+        let [versions, patched_versions] = [(); 2].map(|()| installer_with(true));
+        let with_versions = [&versions, &patched_versions];
+        let others = [&grouped, &divided, &patched, &patched_divided, &versions, &patched_versions];
         let (mut rows_there, mut random) = (HashMap::new(), StdRng::seed_from_u64(seed));
         for round in 0..4 {
             let changes = random_changes(&single, seed * 10 + round, 300);
@@ -140,32 +152,43 @@ fn groups_and_pieces_leave_what_single_rows_do() {
                 table.install(key, row.as_deref(), &pin()).expect("nothing is wrong");
             }
             let operations = encode(&changes);
-            grouped.replay(&mut Scratch::default(), 0, 8, &operations).expect("nothing is wrong");
+            for one in [&grouped, &versions] {
+                one.replay(&mut Scratch::default(), PLACE, &operations).expect("nothing is wrong");
+            }
             // In any order.
             let mut pieces: Vec<Piece> = divide(&operations, 400);
             assert!(pieces.len() > 10);
             pieces.shuffle(&mut StdRng::seed_from_u64(seed));
             for piece in &pieces {
                 divided
-                    .replay_piece(&mut Scratch::default(), (0, 8), &operations, piece)
+                    .replay_piece(&mut Scratch::default(), PLACE, &operations, piece)
                     .expect("nothing is wrong");
             }
             let operations = encode_patched(&single, &changes, &mut rows_there, &mut random);
-            patched.replay(&mut Scratch::default(), 0, 8, &operations).expect("nothing is wrong");
+            for one in [&patched, &patched_versions] {
+                one.replay(&mut Scratch::default(), PLACE, &operations).expect("nothing is wrong");
+            }
             let mut pieces: Vec<Piece> = divide(&operations, 400);
             pieces.shuffle(&mut random);
             for piece in &pieces {
                 patched_divided
-                    .replay_piece(&mut Scratch::default(), (0, 8), &operations, piece)
+                    .replay_piece(&mut Scratch::default(), PLACE, &operations, piece)
                     .expect("nothing is wrong");
             }
+            // At some moment between two changes, or when all have been replayed.
+            match random.random_bool(0.5) {
+                true => with_versions.iter().for_each(|one| one.versions.finish()),
+                false => with_versions
+                    .iter()
+                    .for_each(|one| TABLES.iter().for_each(|id| one.versions.finish_table(TableId(*id)))),
+            }
             let expected = hash(&single);
-            for (number, other) in [&grouped, &divided, &patched, &patched_divided].into_iter().enumerate() {
+            for (number, other) in others.into_iter().enumerate() {
                 assert_eq!(hash(other), expected, "seed {seed}, round {round}, way {number}");
             }
         }
         let rows = |installer: &Installer| TABLES.map(|id| table(installer, id).row_count());
-        for other in [&grouped, &divided, &patched, &patched_divided] {
+        for other in others {
             assert_eq!(rows(other), rows(&single));
         }
     }
@@ -177,7 +200,7 @@ fn a_row_that_keeps_its_length_stays_where_it_is() {
     let table = table(&installer, TABLES[0]);
     let replay = |text: &str| {
         let operations = encode(&[change(&table, 1, Some(text))]);
-        installer.replay(&mut Scratch::default(), 0, 8, &operations).expect("nothing is wrong");
+        installer.replay(&mut Scratch::default(), PLACE, &operations).expect("nothing is wrong");
     };
     let (guard, state) = (pin(), table.shared_state());
     let key = change(&table, 1, None).key;
@@ -242,7 +265,7 @@ fn what_is_not_only_rows_is_not_divided() {
     assert!(divide(writer.as_bytes(), 50).is_empty());
     assert_eq!(divide(&[], 50).iter().flatten().map(|range| range.len()).sum::<usize>(), 0);
     let operations = encode(&[]);
-    installer().replay(&mut Scratch::default(), 0, 8, &operations).expect("nothing is wrong");
+    installer().replay(&mut Scratch::default(), PLACE, &operations).expect("nothing is wrong");
 }
 
 #[test]
@@ -251,9 +274,9 @@ fn rows_that_do_not_fit_are_refused_wherever_they_stand() {
     let table = table(&installer, TABLES[0]);
     let mut changes: Vec<Change> = (0..40).map(|number| change(&table, number, Some("x"))).collect();
     changes[21].row = Some(b"no row".to_vec());
-    assert!(installer.replay(&mut Scratch::default(), 0, 8, &encode(&changes)).is_err());
+    assert!(installer.replay(&mut Scratch::default(), PLACE, &encode(&changes)).is_err());
     changes[21] = Change { table: TableId(77), ..change(&table, 21, Some("x")) };
-    let error = installer.replay(&mut Scratch::default(), 0, 8, &encode(&changes)).unwrap_err();
+    let error = installer.replay(&mut Scratch::default(), PLACE, &encode(&changes)).unwrap_err();
     assert!(error.to_string().contains("table 77, which does not exist"));
 }
 
@@ -265,7 +288,7 @@ fn a_patch_without_its_row_is_refused() {
     let replay = |key: &[u8], offset: usize, piece: &[u8]| {
         let mut writer = OperationsWriter::new();
         writer.patch(table.id(), key, std::iter::once((offset, piece)));
-        installer.replay(&mut Scratch::default(), 0, 8, writer.as_bytes()).map_err(|error| error.to_string())
+        installer.replay(&mut Scratch::default(), PLACE, writer.as_bytes()).map_err(|error| error.to_string())
     };
     let refused = |replayed: Result<(), String>, why: &str| {
         let error = replayed.expect_err("refused");
@@ -273,7 +296,7 @@ fn a_patch_without_its_row_is_refused() {
     };
     refused(replay(&put.key, 0, &[]), "finds no row");
     installer
-        .replay(&mut Scratch::default(), 0, 8, &encode(std::slice::from_ref(&put)))
+        .replay(&mut Scratch::default(), PLACE, &encode(std::slice::from_ref(&put)))
         .expect("nothing is wrong");
     let length = put.row.as_ref().expect("a row").len();
     replay(&put.key, length - 3, b"two").expect("it fits");

@@ -16,7 +16,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::{Batch, BatchEntry, Parked, Replay, Schedule, Source, Worker};
+use super::{Batch, BatchBytes, BatchEntry, Parked, RecordPlace, Replay, Schedule, Source, Worker};
 use crate::sync::{AtomicBool, AtomicUsize, Condvar, Ordering};
 
 /// A smaller transaction is replayed as a whole.
@@ -39,6 +39,13 @@ pub(super) enum RecordBytes {
 }
 
 impl RecordBytes {
+    pub(super) fn of(batch: &Batch, entry: &BatchEntry) -> RecordBytes {
+        match &entry.operations {
+            BatchBytes::InBatch(range) => RecordBytes::Shared(Arc::clone(&batch.bytes), range.clone()),
+            BatchBytes::Assembled(bytes) => RecordBytes::Shared(Arc::clone(bytes), 0..bytes.len()),
+        }
+    }
+
     /// The same, to be kept for long.
     pub(super) fn kept(self) -> RecordBytes {
         match self {
@@ -63,8 +70,7 @@ impl Deref for RecordBytes {
 
 /// A transaction that is being replayed in pieces.
 struct Divided {
-    log: usize,
-    end: u64,
+    place: RecordPlace,
     operations: RecordBytes,
     pieces: Vec<Piece>,
     /// The first piece that no worker has taken.
@@ -136,19 +142,19 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         let operations = batch.operations(entry);
         let pieces = self.divide(operations);
         if pieces.len() > 1 {
-            return self.replay_divided(worker, (log, entry.end), batch.record_bytes(entry), pieces);
+            return self.replay_divided(worker, entry.place(log), RecordBytes::of(batch, entry), pieces);
         }
-        self.replay.replay(&mut worker.scratch, log, entry.end, operations)
+        self.replay.replay(&mut worker.scratch, entry.place(log), operations)
     }
 
     /// Like [`Schedule::replay_entry`], for a record that was set aside.
     pub(super) fn replay_parked(&self, worker: &mut Worker<R>, parked: Parked) -> Result<()> {
-        let Parked { log, end, operations, .. } = parked;
+        let Parked { place, operations, .. } = parked;
         let pieces = self.divide(&operations);
         if pieces.len() > 1 {
-            return self.replay_divided(worker, (log, end), operations, pieces);
+            return self.replay_divided(worker, place, operations, pieces);
         }
-        self.replay.replay(&mut worker.scratch, log, end, &operations)
+        self.replay.replay(&mut worker.scratch, place, &operations)
     }
 
     fn divide(&self, operations: &[u8]) -> Vec<Piece> {
@@ -163,13 +169,12 @@ impl<S: Source, R: Replay> Schedule<S, R> {
     fn replay_divided(
         &self,
         worker: &mut Worker<R>,
-        (log, end): (usize, u64),
+        place: RecordPlace,
         operations: RecordBytes,
         pieces: Vec<Piece>,
     ) -> Result<()> {
         let divided = Arc::new(Divided {
-            log,
-            end,
+            place,
             operations,
             next: AtomicUsize::new(0),
             unfinished: Mutex::new(pieces.len()),
@@ -218,7 +223,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             let Some(piece) = divided.pieces.get(number) else { return outcome };
             let _taken = Taken(divided, &self.has_failed);
             if outcome.is_ok() && !self.has_failed.load(Ordering::Acquire) {
-                let (place, operations) = ((divided.log, divided.end), &*divided.operations);
+                let (place, operations) = (divided.place, &*divided.operations);
                 outcome = self.replay.replay_piece(&mut worker.scratch, place, operations, piece);
                 if let Err(error) = &outcome {
                     self.fail(error.clone());

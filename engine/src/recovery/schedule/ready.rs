@@ -58,7 +58,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         worker: &mut Worker<R>,
         ReadyRecord(parked): ReadyRecord,
     ) -> Result<()> {
-        let (number, slot, start) = (parked.log, parked.slot, parked.start);
+        let (number, slot, start) = (parked.place.log, parked.slot, parked.start);
         self.replay_parked(worker, *parked)?;
         worker.transactions += 1;
         let log = &self.logs[number];

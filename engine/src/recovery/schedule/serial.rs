@@ -80,7 +80,10 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             if head.is_none() {
                 *head = read_on(&self.logs[number], finished.take().unwrap_or_default())?;
             }
-            let Some(current) = head else { return Ok((is_further, None)) };
+            let Some(current) = head else {
+                self.raise_low(number);
+                return Ok((is_further, None));
+            };
             let before = current.position;
             let blocking = self.replay_ready(worker, number, current)?;
             is_further |= current.position > before;

@@ -14,6 +14,7 @@ const RECORD: u64 = 16;
 struct SyntheticRecord {
     end: u64,
     vector: Vec<u64>,
+    time: u64,
 }
 
 /// Hands out a log in batches of a fixed number of records.
@@ -29,6 +30,7 @@ fn entry(start: u64, end: u64, vector: usize, operations: BatchBytes) -> BatchEn
 impl Source for SyntheticSource {
     fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
         let mut count = 0;
+        batch.since = self.records.as_slice().first().map(|record| record.time - 1);
         for record in self.records.by_ref().take(self.batch_records) {
             let vector = batch.vectors.len();
             batch.vectors.extend_from_slice(&record.vector);
@@ -36,7 +38,10 @@ impl Source for SyntheticSource {
             // The operations carry the vector, for the checker.
             let operations: Vec<u8> = record.vector.iter().flat_map(|entry| entry.to_le_bytes()).collect();
             let operations = BatchBytes::Assembled(Arc::new(operations));
-            batch.entries.push(entry(record.end - RECORD, record.end, vector, operations));
+            batch.entries.push(BatchEntry {
+                time: Some(record.time),
+                ..entry(record.end - RECORD, record.end, vector, operations)
+            });
             count += 1;
         }
         Ok(count > 0)
@@ -48,12 +53,20 @@ impl Source for SyntheticSource {
 struct Checker {
     done: Mutex<HashMap<(usize, u64), ()>>,
     prefix: Mutex<Vec<u64>>,
+    low: AtomicU64,
 }
 
 impl Replay for Checker {
     type Scratch = ();
 
-    fn replay(&self, (): &mut (), log: usize, end: u64, operations: &[u8]) -> Result<()> {
+    fn replay(
+        &self,
+        (): &mut (),
+        RecordPlace { log, end, time }: RecordPlace,
+        operations: &[u8],
+    ) -> Result<()> {
+        let low = self.low.load(Ordering::SeqCst);
+        assert!(time.is_none_or(|time| time > low), "{time:?} is replayed although {low} has been passed");
         let vector =
             operations.chunks_exact(8).map(|entry| u64::from_le_bytes(entry.try_into().expect("8 bytes")));
         {
@@ -73,7 +86,13 @@ impl Replay for Checker {
             std::thread::yield_now();
         }
         assert!(self.done.lock().insert((log, end), ()).is_none(), "replayed twice");
+        let low = self.low.load(Ordering::SeqCst);
+        assert!(time.is_none_or(|time| time > low), "{time:?} is being replayed, and {low} has been passed");
         Ok(())
+    }
+
+    fn on_low(&self, low: u64) {
+        self.low.fetch_max(low, Ordering::SeqCst);
     }
 }
 
@@ -82,7 +101,7 @@ impl Replay for Checker {
 fn random_logs(seed: u64, logs: usize, records: usize, reach: u64) -> Vec<Vec<SyntheticRecord>> {
     let mut random = StdRng::seed_from_u64(seed);
     let mut written: Vec<Vec<SyntheticRecord>> = vec![Vec::new(); logs];
-    for _ in 0..records {
+    for time in 1..=records as u64 {
         let vector: Vec<u64> = written
             .iter()
             .map(|log| {
@@ -97,7 +116,7 @@ fn random_logs(seed: u64, logs: usize, records: usize, reach: u64) -> Vec<Vec<Sy
             .collect();
         let log = random.random_range(0..logs);
         let end = (written[log].len() as u64 + 1) * RECORD;
-        written[log].push(SyntheticRecord { end, vector });
+        written[log].push(SyntheticRecord { end, vector, time });
     }
     written
 }
@@ -134,7 +153,7 @@ fn every_record_is_replayed_once_and_after_what_it_depends_on() {
         let batch_records = [1, 7, 100, 1000][seed as usize / 4 % 4];
         let workers = 1 + seed as usize % 6;
         for mode in [RecoveryMode::Parallel, RecoveryMode::Serial] {
-            let options = ScheduleOptions { workers, mode, is_total: false };
+            let options = ScheduleOptions { workers, mode, is_total: false, after: 0 };
             let (result, checker) = run_logs(written.clone(), batch_records, options);
             let was_serial = workers == 1 || mode == RecoveryMode::Serial;
             assert_eq!(result.unwrap(), Replayed { transactions: 600, was_serial }, "seed {seed}");
@@ -147,14 +166,18 @@ fn every_record_is_replayed_once_and_after_what_it_depends_on() {
 /// once.
 #[test]
 fn high_contention_leaves_the_rest_to_one_worker() {
-    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Auto, is_total: false };
+    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Auto, is_total: false, after: 0 };
     for (seed, reach) in [(1, 2), (2, 1), (3, 0)] {
         let (result, checker) = run_logs(random_logs(seed, 3, 100_000, reach), 100, options);
         assert_eq!(result.unwrap(), Replayed { transactions: 100_000, was_serial: true });
         assert_eq!(checker.done.lock().len(), 100_000);
     }
     // No record depends on another.
-    let alone = (1..=100_000).map(|number| SyntheticRecord { end: number * RECORD, vector: vec![0, 0] });
+    let alone = (1..=100_000).map(|number| SyntheticRecord {
+        end: number * RECORD,
+        vector: vec![0, 0],
+        time: number,
+    });
     let alone: Vec<SyntheticRecord> = alone.collect();
     let (result, _) = run_logs(vec![alone.clone(), alone], 100, options);
     assert_eq!(result.unwrap(), Replayed { transactions: 200_000, was_serial: false });
@@ -162,9 +185,12 @@ fn high_contention_leaves_the_rest_to_one_worker() {
 
 #[test]
 fn a_serial_log_is_replayed_in_its_order() {
-    let records =
-        (0..500).map(|number| SyntheticRecord { end: (number + 1) * RECORD, vector: vec![number * RECORD] });
-    let options = ScheduleOptions { workers: 4, mode: RecoveryMode::Parallel, is_total: true };
+    let records = (0..500).map(|number| SyntheticRecord {
+        end: (number + 1) * RECORD,
+        vector: vec![number * RECORD],
+        time: number + 1,
+    });
+    let options = ScheduleOptions { workers: 4, mode: RecoveryMode::Parallel, is_total: true, after: 0 };
     let (result, _) = run_logs(vec![records.collect()], 9, options);
     assert_eq!(result.unwrap().transactions, 500);
 }
@@ -178,13 +204,13 @@ fn a_chain_that_zigzags_between_logs_gets_through() {
             let record = |number: u64| {
                 let mut vector = vec![number * RECORD; logs];
                 vector[..log].fill((number + 1) * RECORD);
-                SyntheticRecord { end: (number + 1) * RECORD, vector }
+                SyntheticRecord { end: (number + 1) * RECORD, vector, time: number + 1 }
             };
             (0..300).map(record).collect()
         })
         .collect();
     for workers in [1, 2, 5] {
-        let options = ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_total: false };
+        let options = ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_total: false, after: 0 };
         let (result, _) = run_logs(written.clone(), 13, options);
         assert_eq!(result.unwrap().transactions, 900);
     }
@@ -194,17 +220,22 @@ fn a_chain_that_zigzags_between_logs_gets_through() {
 fn a_log_far_ahead_is_bounded_by_its_window() {
     // All of log 1 depends on the end of log 0, whose batches are small.
     let count = WINDOW_RECORDS as u64 + 5000;
-    let first: Vec<SyntheticRecord> =
-        (0..2000).map(|number| SyntheticRecord { end: (number + 1) * RECORD, vector: vec![0, 0] }).collect();
+    let first: Vec<SyntheticRecord> = (0..2000)
+        .map(|number| SyntheticRecord { end: (number + 1) * RECORD, vector: vec![0, 0], time: number + 1 })
+        .collect();
     let second: Vec<SyntheticRecord> = (0..count)
-        .map(|number| SyntheticRecord { end: (number + 1) * RECORD, vector: vec![2000 * RECORD, 0] })
+        .map(|number| SyntheticRecord {
+            end: (number + 1) * RECORD,
+            vector: vec![2000 * RECORD, 0],
+            time: number + 1,
+        })
         .collect();
     let checker = Arc::new(Counter::default());
     let sources = vec![
         (SyntheticSource { records: first.into_iter(), batch_records: 1 }, 0..u64::MAX),
         (SyntheticSource { records: second.into_iter(), batch_records: 1000 }, 0..count * RECORD),
     ];
-    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_total: false };
+    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_total: false, after: 0 };
     assert_eq!(run(sources, Arc::clone(&checker), options).unwrap().transactions, 2000 + count);
     assert_eq!(checker.0.load(Ordering::Relaxed), 2000 + count);
 }
@@ -214,7 +245,7 @@ struct Counter(AtomicU64);
 
 impl Replay for Counter {
     type Scratch = ();
-    fn replay(&self, (): &mut (), _: usize, _: u64, _: &[u8]) -> Result<()> {
+    fn replay(&self, (): &mut (), _: RecordPlace, _: &[u8]) -> Result<()> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -222,11 +253,14 @@ impl Replay for Counter {
 
 #[test]
 fn records_that_wait_for_each_other_are_corruption_not_a_hang() {
-    let record = |vector: [u64; 2]| SyntheticRecord { end: RECORD, vector: vector.to_vec() };
+    let record = |vector: [u64; 2]| SyntheticRecord { end: RECORD, vector: vector.to_vec(), time: 1 };
     for workers in [1, 3] {
         let logs = vec![vec![record([0, RECORD])], vec![record([RECORD, 0])]];
-        let (result, _) =
-            run_logs(logs, 4, ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_total: false });
+        let (result, _) = run_logs(
+            logs,
+            4,
+            ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_total: false, after: 0 },
+        );
         assert!(result.unwrap_err().to_string().contains("in a circle"));
     }
 }
@@ -235,7 +269,7 @@ struct Failing;
 
 impl Replay for Failing {
     type Scratch = ();
-    fn replay(&self, (): &mut (), log: usize, end: u64, _: &[u8]) -> Result<()> {
+    fn replay(&self, (): &mut (), RecordPlace { log, end, .. }: RecordPlace, _: &[u8]) -> Result<()> {
         if log == 1 && end == 50 * RECORD { Err(Error::corrupt("no such table")) } else { Ok(()) }
     }
 }
@@ -247,7 +281,7 @@ fn the_first_error_stops_all_workers() {
         let end = records.last().map_or(0, |record| record.end);
         (SyntheticSource { records: records.into_iter(), batch_records: 10 }, 0..end)
     });
-    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_total: false };
+    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_total: false, after: 0 };
     let error = run(sources.collect(), Arc::new(Failing), options).unwrap_err();
     assert_eq!(error.to_string(), "no such table");
 }
@@ -267,7 +301,7 @@ const PIECES: usize = 23;
 impl Replay for Dividing {
     type Scratch = ();
 
-    fn replay(&self, (): &mut (), _: usize, _: u64, _: &[u8]) -> Result<()> {
+    fn replay(&self, (): &mut (), _: RecordPlace, _: &[u8]) -> Result<()> {
         panic!("it has pieces");
     }
 
@@ -276,7 +310,13 @@ impl Replay for Dividing {
         (0..PIECES).map(|number| std::iter::once(number..number + 1).collect()).collect()
     }
 
-    fn replay_piece(&self, (): &mut (), (_, end): (usize, u64), _: &[u8], _: &Piece) -> Result<()> {
+    fn replay_piece(
+        &self,
+        (): &mut (),
+        RecordPlace { end, .. }: RecordPlace,
+        _: &[u8],
+        _: &Piece,
+    ) -> Result<()> {
         let record = (end / RECORD) as usize - 1;
         let done = self.pieces_done.load(Ordering::SeqCst);
         assert!((record * PIECES..(record + 1) * PIECES).contains(&done), "{done} pieces at record {record}");
@@ -301,7 +341,7 @@ impl Source for LargeRecords {
 
 fn run_divided(workers: usize, fails_at: Option<usize>) -> (Result<Replayed>, usize) {
     let replay = Arc::new(Dividing { fails_at, ..Dividing::default() });
-    let options = ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_total: false };
+    let options = ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_total: false, after: 0 };
     let result = run(vec![(LargeRecords(0..50), 0..50 * RECORD)], Arc::clone(&replay), options);
     (result, replay.pieces_done.load(Ordering::SeqCst))
 }

@@ -58,8 +58,17 @@ impl Snapshot {
         Snapshot { history: Arc::clone(history), kept_from: time, time }
     }
 
+    pub(super) fn of_replay(history: &Arc<History>, time: u64) -> Snapshot {
+        Snapshot { history: Arc::clone(history), kept_from: u64::MAX, time }
+    }
+
     pub(crate) fn time(&self) -> u64 {
         self.time
+    }
+
+    /// From now on reads at this time, for a replay.
+    pub(crate) fn set_time(&mut self, time: u64) {
+        self.time = time;
     }
 
     /// From now on reads at a time that it had before, or at the latest.

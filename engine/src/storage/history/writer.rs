@@ -126,6 +126,11 @@ impl HistoryWriter {
         Snapshot::take(&self.histories, &self.history)
     }
 
+    /// A view of everything committed up to a time, for a replay, which knows by other means that it is kept.
+    pub(crate) fn replayed_up_to(&self, time: u64) -> Snapshot {
+        Snapshot::of_replay(&self.history, time)
+    }
+
     /// Whether the open transaction left this handle.
     #[inline]
     pub(in crate::storage) fn is_own(&self, handle: Handle) -> bool {

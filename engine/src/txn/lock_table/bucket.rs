@@ -9,7 +9,6 @@ use smallvec::SmallVec;
 use super::identity::{Resource, TransactionId};
 use super::traces::{Traces, Trail};
 use super::waits::Line;
-use crate::mutant::{self, Mutant};
 use crate::ticket::{Signal, Ticket, ticket};
 use crate::txn::lock_mode::LockMode;
 
@@ -129,9 +128,6 @@ impl Entry {
             return;
         };
         let grant = &mut self.granted[place];
-        if mutant::is_active(Mutant::TraceUnseenGrant) && grant.seen_mode.is_some() {
-            grant.seen_mode = Some(grant.mode);
-        }
         match grant.seen_mode {
             Some(mode) => grant.mode = mode,
             None => drop(self.granted.swap_remove(place)),

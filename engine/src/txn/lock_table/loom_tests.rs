@@ -1,28 +1,27 @@
-//! The traces in the lock table, in every interleaving: a transaction that gets a tuple after a conflicting
-//! one follows it.
+//! The traces in the lock table, in every interleaving: a transaction that gets a table after one that has
+//! written there follows it.
 //!
 //! The logs are those of `model`, with a logger that raises the floor at any time. What each transaction did
 //! is kept in plain cells behind the locks. Some transactions give up where they are refused a lock. Others
 //! wait, and are granted it, cancel, claim it while they already want another one, or are the victim of a
 //! deadlock.
 //!
-//! Checked of every record: its LV covers the ends of those that it must follow (pitfalls 3, 19, 22, 23), and
+//! Checked of every record: its LV covers the ends of those that it must follow (pitfalls 3, 19), and
 //! nothing that had not been reserved before it (pitfall 2).
 
-use super::model::{LOGS, ModelLogs, leaver};
-use super::{Acquired, LockTable, Resource, Trace, TransactionId};
+use super::model::{LOGS, ModelLogs, handle};
+use super::{Acquired, LockTable, Resource, TransactionId};
 use crate::lsn::LsnVector;
-use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Arc, AtomicU64, Ordering};
 use crate::txn::lock_mode::LockMode;
 
-/// What the lock of a row or a gap protects: the ends of the records of those that touched it, by log.
+/// What the lock of a table protects: the ends of the records of those that have written it, by log.
 #[derive(Default)]
 struct Touched {
-    /// Whether the row is there.
-    made: [AtomicU64; LOGS],
-    written: [AtomicU64; LOGS],
-    read: [AtomicU64; LOGS],
-    key_read: [AtomicU64; LOGS],
+    /// Some row.
+    rows: [AtomicU64; LOGS],
+    /// The whole.
+    whole: [AtomicU64; LOGS],
 }
 
 impl Touched {
@@ -38,15 +37,14 @@ impl Touched {
 }
 
 impl Touched {
-    /// A command with this vector and token has touched the row in this mode.
+    /// A transaction with this vector and token has touched the table in this mode.
     fn touch(&self, log: usize, mode: LockMode, vector: &LsnVector, token: &LsnVector) {
         use LockMode::{IntentRead, IntentWrite, KeyRead, NoKeyWrite, Read, Write};
         let (follows, leaves): (&[_], &[_]) = match mode {
-            KeyRead => (&[&self.made], &[&self.key_read]),
-            Read => (&[&self.written, &self.made], &[&self.read]),
-            NoKeyWrite => (&[&self.written, &self.made, &self.read], &[&self.written]),
-            Write => (&[&self.written, &self.made, &self.read, &self.key_read], &[&self.written, &self.made]),
-            IntentRead | IntentWrite => unreachable!("rows have no intents"),
+            IntentWrite => (&[&self.whole], &[&self.rows]),
+            Read => (&[&self.whole, &self.rows], &[]),
+            NoKeyWrite | Write => (&[&self.whole, &self.rows], &[&self.whole]),
+            IntentRead | KeyRead => (&[&self.whole], &[]),
         };
         follows.iter().for_each(|ends| Touched::must_be_covered(ends, vector));
         leaves.iter().for_each(|ends| ends[log].store(token.get(log).0, Ordering::Relaxed));
@@ -57,14 +55,10 @@ struct Model {
     logs: ModelLogs,
     locks: LockTable<ModelLogs>,
     touched: Touched,
-    is_divided: AtomicBool,
 }
 
-const ROW: Resource = Resource(1 << 20);
-/// The gap after all keys, and what becomes of its lower part and the new key.
-const GAP: Resource = Resource(2 << 20);
-const PART: Resource = Resource(3 << 20);
-const KEY: Resource = Resource(4 << 20);
+const TABLE: Resource = Resource(1 << 20);
+const OTHER: Resource = Resource(4 << 20);
 
 impl Model {
     fn new(buckets: usize) -> Arc<Model> {
@@ -72,7 +66,6 @@ impl Model {
             logs: ModelLogs::default(),
             locks: LockTable::new(buckets),
             touched: Touched::default(),
-            is_divided: AtomicBool::new(false),
         })
     }
 
@@ -86,8 +79,9 @@ impl Model {
         )
     }
 
-    fn release(&self, log: usize, resource: Resource, token: &LsnVector, trace: Trace) {
-        self.locks.release(&self.logs, TransactionId(log as u64), resource, leaver(token, trace));
+    /// `token`: of a transaction that has written something.
+    fn release(&self, log: usize, resource: Resource, token: Option<&LsnVector>) {
+        self.locks.release(&self.logs, TransactionId(log as u64), resource, token.map(handle));
     }
 
     /// Locks one resource and waits for it; false if that would be a deadlock.
@@ -106,18 +100,18 @@ impl Model {
         }
     }
 
-    /// The end of a command that has done this to `ROW`.
+    /// The end of a transaction that has done this to `TABLE`.
     fn finish(&self, log: usize, mode: LockMode, mut vector: LsnVector) {
         let token = self.logs.commit(log, &mut vector);
         self.touched.touch(log, mode, &vector, &token);
-        self.release(log, ROW, &token, Trace::Command);
+        self.release(log, TABLE, Some(&token));
         self.locks.forget_waits(TransactionId(log as u64));
     }
 
-    /// A transaction that locks `ROW` and does nothing else, logged as a command.
+    /// A transaction that locks `TABLE` and does nothing else, and commits.
     fn touch(&self, log: usize, mode: LockMode) -> bool {
         let mut vector = LsnVector::zero(LOGS);
-        let is_locked = self.lock(log, ROW, mode, &mut vector);
+        let is_locked = self.lock(log, TABLE, mode, &mut vector);
         if is_locked {
             self.finish(log, mode, vector);
         }
@@ -128,43 +122,44 @@ impl Model {
     fn touch_waiting(&self, log: usize, mode: LockMode) {
         let mut vector = LsnVector::zero(LOGS);
         assert!(
-            self.lock_waiting(log, ROW, mode, &mut vector),
+            self.lock_waiting(log, TABLE, mode, &mut vector),
             "it holds nothing that anybody could wait for"
         );
         self.finish(log, mode, vector);
     }
 
-    /// A transaction that has `ROW` in one mode and requests a stronger one. If it would have to wait, it
+    /// A transaction that has `TABLE` in one mode and requests a stronger one. If it would have to wait, it
     /// cancels that request, and goes on with what it has.
     fn upgrade_or_cancel(&self, log: usize, from: LockMode, to: LockMode) {
         let mut vector = LsnVector::zero(LOGS);
-        if !self.lock(log, ROW, from, &mut vector) {
+        if !self.lock(log, TABLE, from, &mut vector) {
             return;
         }
         let transaction = TransactionId(log as u64);
-        let mode = match self.locks.acquire(&self.logs, &mut vector, transaction, ROW, to) {
+        let mode = match self.locks.acquire(&self.logs, &mut vector, transaction, TABLE, to) {
             Acquired::New(mode) | Acquired::Held(mode) => mode,
             Acquired::Deadlock => from,
             Acquired::Wait(_) => {
                 loom::thread::yield_now();
-                self.locks.withdraw(transaction, ROW);
+                self.locks.withdraw(transaction, TABLE);
                 from
             }
         };
         self.finish(log, mode, vector);
     }
 
-    /// A transaction that waits for `ROW` and then wants `KEY` first: it keeps what it was granted meanwhile.
+    /// A transaction that waits for `TABLE` and then wants `OTHER` first: it keeps what it was granted
+    /// meanwhile.
     fn wait_and_claim(&self, log: usize, mode: LockMode) {
         let mut vector = LsnVector::zero(LOGS);
         let transaction = TransactionId(log as u64);
-        let has_row = match self.locks.acquire(&self.logs, &mut vector, transaction, ROW, mode) {
+        let has_row = match self.locks.acquire(&self.logs, &mut vector, transaction, TABLE, mode) {
             Acquired::New(_) | Acquired::Held(_) => true,
             Acquired::Deadlock => unreachable!("it holds nothing"),
-            Acquired::Wait(_) => self.locks.claim(&self.logs, &mut vector, transaction, ROW),
+            Acquired::Wait(_) => self.locks.claim(&self.logs, &mut vector, transaction, TABLE),
         };
-        assert!(self.lock_waiting(log, KEY, LockMode::Write, &mut vector), "nobody else wants it");
-        self.release(log, KEY, &vector, Trace::None);
+        assert!(self.lock_waiting(log, OTHER, LockMode::Write, &mut vector), "nobody else wants it");
+        self.release(log, OTHER, None);
         if has_row {
             self.finish(log, mode, vector);
         }
@@ -176,51 +171,10 @@ impl Model {
         assert!(self.lock_waiting(log, first.0, first.1, &mut vector), "it holds nothing");
         let is_victim = !self.lock_waiting(log, second.0, second.1, &mut vector);
         for resource in [first.0, second.0] {
-            self.release(log, resource, &vector, Trace::None);
+            self.release(log, resource, None);
         }
         self.locks.forget_waits(TransactionId(log as u64));
         is_victim
-    }
-
-    /// An insert that divides the gap, and is rolled back or not.
-    fn insert(&self, log: usize, is_kept: bool) {
-        let mut vector = LsnVector::zero(LOGS);
-        let is_free = self.lock(log, KEY, LockMode::Write, &mut vector)
-            && self.lock(log, GAP, LockMode::IntentWrite, &mut vector);
-        if is_free {
-            self.locks.divide(&self.logs, GAP, [PART, KEY]);
-            self.is_divided.store(true, Ordering::Release);
-        }
-        let (token, trace) = match is_free && is_kept {
-            true => (self.logs.commit(log, &mut vector), Trace::Data),
-            false => (vector.clone(), Trace::None),
-        };
-        if trace == Trace::Data {
-            Touched::must_be_covered(&self.touched.read, &vector);
-        }
-        for resource in [GAP, KEY] {
-            self.release(log, resource, &token, trace);
-        }
-    }
-
-    /// A scan of the whole gap, and of its parts if it finds the gap divided.
-    fn scan(&self, log: usize) {
-        let mut vector = LsnVector::zero(LOGS);
-        let mut is_free = self.lock(log, GAP, LockMode::Read, &mut vector);
-        if is_free && self.is_divided.load(Ordering::Acquire) {
-            is_free = self.lock(log, PART, LockMode::Read, &mut vector)
-                && self.lock(log, KEY, LockMode::Read, &mut vector);
-        }
-        let (token, trace) = match is_free {
-            true => (self.logs.commit(log, &mut vector), Trace::Command),
-            false => (vector.clone(), Trace::None),
-        };
-        if is_free {
-            self.touched.read[log].store(token.get(log).0, Ordering::Relaxed);
-        }
-        for resource in [GAP, PART, KEY] {
-            self.release(log, resource, &token, trace);
-        }
     }
 }
 
@@ -245,49 +199,28 @@ fn loom_writers_follow_each_other_also_through_the_floor() {
 }
 
 #[test]
-fn loom_a_writer_follows_all_command_readers() {
+fn loom_a_writer_of_the_whole_follows_all_that_have_written_rows() {
     loom::model(|| {
         let model = Model::new(1);
-        let reader = spawn(&model, |model| {
-            model.touch(1, LockMode::Read);
-        });
         let writer = spawn(&model, |model| {
+            model.touch(1, LockMode::IntentWrite);
+        });
+        let whole = spawn(&model, |model| {
             model.touch(2, LockMode::Write);
         });
-        model.touch(0, LockMode::Read);
-        reader.join().expect("it ends");
+        model.touch(0, LockMode::IntentWrite);
         writer.join().expect("it ends");
+        whole.join().expect("it ends");
         assert!(model.touch(2, LockMode::Write), "nobody is left");
     });
 }
 
 #[test]
-fn loom_both_parts_of_a_divided_gap_follow_its_readers() {
-    for is_kept in [true, false] {
-        loom::model(move || {
-            let model = Model::new(1);
-            let inserter = spawn(&model, move |model| model.insert(1, is_kept));
-            let logger = spawn(&model, |model| model.logs.raise_floor());
-            model.scan(0);
-            inserter.join().expect("it ends");
-            logger.join().expect("it ends");
-            // Later inserts lock only the part into which they go.
-            let parts = if model.is_divided.load(Ordering::Acquire) { vec![PART, KEY] } else { vec![GAP] };
-            for part in parts {
-                let mut vector = LsnVector::zero(LOGS);
-                assert!(model.lock(2, part, LockMode::IntentWrite, &mut vector), "nobody is left");
-                let token = model.logs.commit(2, &mut vector);
-                Touched::must_be_covered(&model.touched.read, &vector);
-                model.release(2, part, &token, Trace::None);
-            }
-        });
-    }
-}
-
-#[test]
 fn loom_a_waiter_follows_the_holder_that_it_waited_for() {
-    use LockMode::{KeyRead, NoKeyWrite, Read, Write};
-    for (first, second) in [(Write, Write), (Read, NoKeyWrite), (KeyRead, Write), (KeyRead, NoKeyWrite)] {
+    use LockMode::{IntentWrite, NoKeyWrite, Read, Write};
+    for (first, second) in
+        [(Write, Write), (IntentWrite, NoKeyWrite), (IntentWrite, Read), (NoKeyWrite, IntentWrite)]
+    {
         loom::model(move || {
             let model = Model::new(1);
             let other = spawn(&model, move |model| model.touch_waiting(1, first));
@@ -300,31 +233,14 @@ fn loom_a_waiter_follows_the_holder_that_it_waited_for() {
     }
 }
 
-/// Pitfall 22 beside a writer: a transaction that deletes the row follows the call that has found it.
-#[test]
-fn loom_a_deleter_follows_key_readers_beside_writers() {
-    use LockMode::{KeyRead, NoKeyWrite, Write};
-    loom::model(|| {
-        let model = Model::new(1);
-        let reader = spawn(&model, |model| {
-            model.touch(1, KeyRead);
-        });
-        let deleter = spawn(&model, |model| {
-            model.touch(2, Write);
-        });
-        model.touch(0, NoKeyWrite);
-        reader.join().expect("it ends");
-        deleter.join().expect("it ends");
-        assert!(model.touch(2, Write), "nobody is left");
-    });
-}
-
-/// The cancel may come before the grant, with it, or after it: the traces of those that held the row
+/// The cancel may come before the grant, with it, or after it: the traces of those that held the table
 /// meanwhile are kept.
 #[test]
 fn loom_a_cancelled_upgrade_loses_no_trace() {
-    use LockMode::{KeyRead, NoKeyWrite, Read, Write};
-    for (held, from, to) in [(Read, Read, Write), (Read, KeyRead, NoKeyWrite), (KeyRead, NoKeyWrite, Write)] {
+    use LockMode::{IntentRead, IntentWrite, NoKeyWrite, Read, Write};
+    for (held, from, to) in
+        [(IntentWrite, IntentWrite, Write), (IntentWrite, IntentRead, Read), (Read, Read, NoKeyWrite)]
+    {
         loom::model(move || {
             let model = Model::new(1);
             let holder = spawn(&model, move |model| model.touch_waiting(1, held));
@@ -350,8 +266,8 @@ fn loom_a_claim_keeps_a_grant_or_gives_up_the_wait() {
 #[test]
 fn loom_a_deadlock_has_one_victim() {
     use LockMode::{Read, Write};
-    let crossed = [((ROW, Write), (KEY, Write)), ((KEY, Write), (ROW, Write))];
-    let upgrades = [((ROW, Read), (ROW, Write)), ((ROW, Read), (ROW, Write))];
+    let crossed = [((TABLE, Write), (OTHER, Write)), ((OTHER, Write), (TABLE, Write))];
+    let upgrades = [((TABLE, Read), (TABLE, Write)), ((TABLE, Read), (TABLE, Write))];
     for [mine, theirs] in [crossed, upgrades] {
         loom::model(move || {
             let model = Model::new(2);

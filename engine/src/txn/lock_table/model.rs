@@ -9,7 +9,7 @@
 
 use std::sync::atomic::{AtomicU64 as Word, Ordering::Relaxed};
 
-use super::{Leaver, Trace, Trail};
+use super::Trail;
 use crate::lsn::{Lsn, LsnVector};
 use crate::storage::history::{Forgettable, Handle};
 use crate::sync::{AtomicU64, Ordering};
@@ -76,8 +76,8 @@ impl Trail for ModelLogs {
     }
 }
 
-/// What a transaction with this token leaves.
-pub(super) fn leaver(token: &LsnVector, trace: Trace) -> Leaver {
+/// The handle that a transaction with this token leaves.
+pub(super) fn handle(token: &LsnVector) -> Handle {
     let entries = (0..LOGS).rev().map(|log| token.get(log).0);
-    Leaver { trace, handle: Handle(entries.fold(0, |handle, entry| handle << ENTRY_BITS | entry)) }
+    Handle(entries.fold(0, |handle, entry| handle << ENTRY_BITS | entry))
 }

@@ -58,8 +58,8 @@ impl Fixture {
     }
 
     fn release(&self, transaction: u64, resource: u64, token: u64) {
-        let leaver = Leaver { trace: Trace::Data, handle: Handle(token) };
-        self.table.release(&self.protocol, TransactionId(transaction), named(resource), leaver);
+        let mark = Some(Handle(token));
+        self.table.release(&self.protocol, TransactionId(transaction), named(resource), mark);
     }
 }
 
@@ -359,7 +359,7 @@ fn all_requests_pass_an_onlooker_which_outlasts_the_named_ones() {
     fixture.table.withdraw(TransactionId(9), named(7));
     // What leaves a trace keeps the entry until another one needs the place.
     for holder in [4, 5] {
-        fixture.table.release(&fixture.protocol, TransactionId(holder), named(7), Leaver::NOTHING);
+        fixture.table.release(&fixture.protocol, TransactionId(holder), named(7), None);
     }
     assert_eq!(fixture.table.entries(), 0);
 }
@@ -409,7 +409,7 @@ fn many_threads_exclude_each_other() {
                     }
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                     inside.fetch_sub(1, Ordering::SeqCst);
-                    shared.1.release(&shared.0, transaction, named(7), Leaver::NOTHING);
+                    shared.1.release(&shared.0, transaction, named(7), None);
                     shared.1.forget_waits(transaction);
                 }
             })

@@ -20,7 +20,6 @@ use crate::log::record::{Commit, OperationsWriter};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{Append, AppendProgress, CommitPayload, Protocol};
 use crate::storage::history::Handle;
-use crate::txn::lock_table::{Leaver, Trace};
 use crate::txn::{CommitStep, Ending, Flow, Interrupt, Publisher};
 
 impl<P: Protocol, R: Reading<P>> Body<P, R> {
@@ -100,17 +99,9 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// Leaves traces and marks, publishes what is not in rows, and releases everything.
     pub(super) fn precommit(&mut self, time: Option<u64>, publisher: &mut impl Publisher<P, Body<P, R>>) {
         self.withdraw_wait();
-        let trace = match (self.undo.is_empty(), &self.command) {
-            (true, _) => Trace::None,
-            (false, None) => Trace::Data,
-            (false, Some(_)) => Trace::Command,
-        };
-        let mut handle = Handle::NONE;
-        if P::LEAVES_MARKS && trace != Trace::None {
-            handle = self.history.handle();
-        }
+        let mark = (P::LEAVES_MARKS && !self.undo.is_empty()).then(|| self.history.handle());
         if mutant::is_active(Mutant::ReleaseBeforeRaise) {
-            self.end(handle, trace);
+            self.end(mark);
             linger();
         }
         let Self { shared, dependencies, history, .. } = self;
@@ -122,18 +113,18 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         publisher.publish(self);
         self.leave_unlocked_change();
         self.history.leave_commit();
-        self.end(handle, trace);
+        self.end(mark);
     }
 
-    /// Releases everything and forgets the transaction. `handle` leads to its mark.
-    pub(super) fn end(&mut self, handle: Handle, trace: Trace) {
+    /// Releases everything and forgets the transaction. `mark`: where its mark is found, if it has written
+    /// something.
+    pub(super) fn end(&mut self, mark: Option<Handle>) {
         // Also when it has panicked before its log record had a place.
         self.open_commits();
         let shared = &*self.shared;
-        let leaver = Leaver { trace, handle };
         for resource in self.held.drain(..) {
             guest::pass(UNITS_PER_LOCK);
-            shared.locks.release(shared, self.id, resource, leaver);
+            shared.locks.release(shared, self.id, resource, mark);
         }
         if std::mem::take(&mut self.has_waited) {
             shared.locks.forget_waits(self.id);

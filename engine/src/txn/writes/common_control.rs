@@ -33,7 +33,6 @@ impl<P: Protocol, R: Reading<P>> Control<P> for Shared<P, R> {
             purge: Queue::default(),
             unlocked: UnlockedChanges::default(),
             next_worker: AtomicU64::new(1),
-            has_commands: AtomicBool::new(false),
             logs_images: config.command_images,
             row_locks_before_table: config.row_locks_before_table.max(1),
             version_bytes: config.version_bytes,

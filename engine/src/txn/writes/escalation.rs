@@ -17,24 +17,16 @@
 //! stripe is an upgrade, which either happens or changes nothing; when it happens, all are held. (From
 //! `NoKeyWrite` to `Write` all are upgrades. Those that have happened stay.)
 //!
-//! **Why no dependency is lost** (pitfalls 3, 19, 22, 23). Let T hold the table from here on.
-//! 1. *What T follows.* A transaction that has touched a row, a gap or an absent key of the table has held an
-//!    intent on the stripe of its worker, and left its trace there, before it gave it up: a data writer that
-//!    of an intent (`IntentWrite`), a command-logged reader too (`IntentRead`, `KeyRead`), one that had the
-//!    whole table that of a writer or reader. `Write` follows all of them, on every stripe. `NoKeyWrite`
-//!    follows all but those that have only looked at keys, and T leaves the keys alone: what it inserts or
-//!    deletes it still locks row by row. `Read` follows writers and intents, and needs no more, because a
-//!    reader follows no reader. So T.LV covers everything that the traces on single rows and gaps could say,
-//!    although T no longer looks at them.
-//! 2. *What follows T.* A later transaction enters by some stripe. There it finds T's trace in the mode that
-//!    T holds at its end: a writer's is followed by all (and keeps that of readers of keys, which may have
-//!    been there beside `NoKeyWrite`), a command-logged reader's by every writer. Traces that T leaves on the
-//!    rows it had locked before are the same token again; rows that it touched afterwards need none.
+//! **Why no dependency is lost** (pitfalls 3, 19). Let T hold the table from here on.
+//! 1. *What T follows.* A transaction that has written a row of the table has held an intent on the stripe
+//!    of its worker, and left its trace there, before it gave it up (`IntentWrite`); one that had the whole
+//!    table that of a writer. `Read`, `NoKeyWrite` and `Write` follow all of them, on every stripe. So T.LV
+//!    covers everything that the records of the table could say, although T does not look at their writers.
+//! 2. *What follows T.* The rows that T writes name it, and a later transaction that enters by some stripe
+//!    finds T's trace in the mode that T holds at its end, which all follow.
 //! 3. *What is forgotten.* A stripe's trace is dropped like all others, when the floor covers it. Then the
-//!    floor stands for it. `purge` may find a key that T has emptied without a trace of its own: it enters by
-//!    a stripe as well, so T is over, and a transaction that puts a row there later follows T by its stripe.
-//! 4. *Gaps.* T's inserts still divide gaps (`divide_gap`): later transactions must find the readers of the
-//!    whole in both parts.
+//!    floor stands for it. `purge` may find a key that T has emptied: it enters by a stripe as well, so T is
+//!    over, and a transaction that puts a row there later follows T by its stripe.
 //!
 //! This is what a lock on the whole table at the beginning of a transaction has always relied on. That T
 //! holds single rows as well changes nothing.

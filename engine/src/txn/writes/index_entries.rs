@@ -30,8 +30,7 @@
 //! checked by itself.
 //!
 //! *Dependencies.* A search that finds nothing follows the writers of the rows that it passes, and the rest
-//! is below the floor: an entry is removed only when all that touched its row and its gap are below it. The
-//! traces of searches for values, in transactions that are logged as commands, are at the locked values.
+//! is below the floor: an entry is removed only when the last writer of its row is below it.
 
 use std::sync::Arc;
 
@@ -165,7 +164,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         let mut start = 0;
         for (number, end) in ends.drain(..) {
             let index = &state.indexes()[usize::from(number)];
-            self.add_entry(table, index, &added[start..end], new.key, guard)?;
+            self.add_entry(table, index, &added[start..end], guard)?;
             start = end;
         }
         Ok(None)
@@ -307,7 +306,6 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         table: &Arc<Table>,
         index: &SecondaryIndex,
         entry: &[u8],
-        key: &[u8],
         guard: &Guard,
     ) -> Flow<()> {
         let (relation, entries) = (index.definition().id, index.entries());
@@ -319,8 +317,6 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
                 if locks_rows {
                     self.lock_divided_gap(relation, gap, entry)?;
                 }
-                let parts = [Resource::gap(relation, Some(entry)), Resource::row(table.id(), key)];
-                self.divide_gap(gap, parts);
                 divided = Some(gap);
             }
             if entries.fill_empty(&vacancy, entry, guard) {

@@ -2,8 +2,7 @@
 
 use super::{Body, Reading};
 use crate::protocol::Protocol;
-use crate::storage::history::Handle;
-use crate::txn::lock_table::{Trace, TransactionId};
+use crate::txn::lock_table::TransactionId;
 use crate::txn::{CommitStep, Flow, Isolation, Publisher, Transaction};
 
 /// A worker remembers this many tables before it forgets those it does not use.
@@ -107,6 +106,6 @@ impl<P: Protocol, R: Reading<P>> Transaction<P> for Body<P, R> {
         shared.protocol.read_only_commit(dependencies);
         history.roll_back(|mark| shared.protocol.write_mark(dependencies, mark));
         self.history.leave_commit();
-        self.end(Handle::NONE, Trace::None);
+        self.end(None);
     }
 }

@@ -10,7 +10,6 @@
 //! no scan goes by key: in hash indexes and under hidden keys.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::definition::TableId;
@@ -18,7 +17,6 @@ use hyades_types::definition::TableId;
 use super::resource::Resource;
 use super::undo::RowChange;
 use super::{Body, Reading};
-use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::primary_index::{Located, PrimaryIndex, Vacancy};
 use crate::storage::record::Record;
@@ -87,7 +85,6 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
                         if locks_rows {
                             self.lock_divided_gap(table.id(), gap, key)?;
                         }
-                        self.divide_gap(gap, [Resource::gap(table.id(), Some(key)), row_resource]);
                         divided = Some(gap);
                     }
                     let history = &mut self.history;
@@ -154,14 +151,5 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
             self.divided_gap = Some(gap);
         }
         Ok(())
-    }
-
-    /// A new key is about to divide a gap: transactions that found it empty must be followed in both parts,
-    /// and at the key itself, whose record stays if the insert is rolled back (pitfall 23).
-    pub(super) fn divide_gap(&self, gap: Resource, parts: [Resource; 2]) {
-        let shared = &*self.shared;
-        if shared.has_commands.load(Ordering::Relaxed) && !mutant::is_active(Mutant::NoGapLv) {
-            shared.locks.divide(shared, gap, parts);
-        }
     }
 }

@@ -12,7 +12,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crossbeam_epoch as epoch;
 
@@ -34,10 +33,6 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         }
         let meaning = self.shared.unlocked.meaning();
         check()?;
-        // Not stored again for each call, because all workers read this cache line.
-        if !self.shared.has_commands.load(Ordering::Relaxed) {
-            self.shared.has_commands.store(true, Ordering::Relaxed);
-        }
         self.payload.begin_command(head);
         self.command = Some(CommandHead { bytes: head.len(), meaning });
         Ok(())

@@ -1,9 +1,9 @@
 //! Purge: removes records without a row (deleted, or inserted and rolled back) from their indexes.
 //!
-//! A tombstone keeps its key in the index because the key separates gaps and its lock entry carries what
-//! readers of the absence depend on; its record leads to the versions that older snapshots see. It may be
-//! removed when its row and its gap are neither held nor awaited, when no transaction must follow the traces
-//! left at both (so that later readers start from a floor at least as high; pitfalls 19 and 23), and when no
+//! A tombstone keeps its key in the index because the key separates gaps, and its record names the
+//! transaction that readers of the absence depend on and leads to the versions that older snapshots see. It
+//! may be removed when its row and its gap are neither held nor awaited, when every transaction follows its
+//! last writer (so that later readers start from a floor at least as high; pitfalls 19 and 23), and when no
 //! snapshot sees a row there. Purge checks that as a small transaction of its own which never waits: it takes
 //! the table, the row and the gap, or tries again later. It is a *brief* one: requests that do not want to
 //! wait for others (NOWAIT, SKIP LOCKED) do not notice it.
@@ -24,11 +24,9 @@ use super::purge_queue::Purgeable;
 use super::resource::Resource;
 use super::{Body, Reading, Shared};
 use crate::protocol::Protocol;
-use crate::storage::history::Handle;
 use crate::storage::secondary_index::SecondaryIndex;
 use crate::storage::table::TableState;
 use crate::txn::lock_mode::LockMode;
-use crate::txn::lock_table::Trace;
 use crate::txn::lock_table::{Acquired, TransactionId};
 use crate::txn::{Caretaker, Control, Rest, Transaction};
 
@@ -150,17 +148,14 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
             (gap, LockMode::Write),
         ];
         let is_free = wanted.into_iter().all(|(resource, mode)| self.lock_without_waiting(resource, mode));
-        let shared = &*self.shared;
         let is_done = is_free
             // Locked by now. It may have been exchanged before.
             && std::ptr::eq(table.state(&guard), state)
-            && shared.locks.is_forgettable(shared, row)
-            && shared.locks.is_forgettable(shared, gap)
             && match index {
                 None => self.remove_empty(state, key, &guard),
                 Some(index) => self.remove_entry(state, index, key, &guard),
             };
-        self.end(Handle::NONE, Trace::None);
+        self.end(None);
         is_done
     }
 

@@ -20,7 +20,6 @@ use crate::storage::record::Record;
 use crate::storage::table::Table;
 use crate::txn::cursor::find_record;
 use crate::txn::lock_mode::LockMode;
-use crate::txn::lock_table::Leaver;
 use crate::txn::{Flow, Impatience, Intent};
 
 /// Worded as in PostgreSQL.
@@ -118,7 +117,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     pub(super) fn let_go(&mut self, resource: Resource) {
         let Some(place) = self.held.iter().rposition(|held| *held == resource) else { return };
         self.held.swap_remove(place);
-        self.shared.locks.release(&*self.shared, self.id, resource, Leaver::NOTHING);
+        self.shared.locks.release(&*self.shared, self.id, resource, None);
     }
 }
 

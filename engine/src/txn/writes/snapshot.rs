@@ -36,7 +36,6 @@ use crate::storage::record::Record;
 use crate::storage::table::Table;
 use crate::txn::cursor::{find_record, next_record, note_passed, show};
 use crate::txn::lock_mode::LockMode;
-use crate::txn::lock_table::Leaver;
 use crate::txn::{Chosen, Cursor, Flow, Found, Intent, Isolation, RowInPlace, Sight, Strength};
 
 impl<P: Protocol, R: Reading<P>> Body<P, R> {
@@ -287,7 +286,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
             if of_tables.contains(&resource.0) {
                 self.held.push(resource);
             } else {
-                self.shared.locks.release(&*self.shared, self.id, resource, Leaver::NOTHING);
+                self.shared.locks.release(&*self.shared, self.id, resource, None);
             }
         }
         self.divided_gap = None;
