@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hyades_types::error::Result;
 
 use super::by_key::{self, ByKeyOptions, Numbering, ReplayByKey, Rest};
-use super::records::Walk;
+use super::records::{ReplayedUpTo, Walk};
 use super::replay_source::{BatchLimits, ReplaySource, SourceOptions};
 use super::schedule::{self, Grain, Replay, Replayed, ScheduleOptions};
 use super::scope::Scope;
@@ -31,8 +31,8 @@ pub(super) struct ToReplay<'a> {
 /// Where the logs are read from.
 pub(super) struct Beginning {
     from: Vec<u64>,
-    /// Transactions up to this time have been replayed.
-    replayed: Option<u64>,
+    /// These transactions have been replayed.
+    replayed: Option<ReplayedUpTo>,
     /// Everything else has a later time.
     after: u64,
 }
@@ -74,7 +74,7 @@ impl ToReplay<'_> {
         &self,
         config: &Config,
         (log, start): (usize, Lsn),
-        replayed: Option<u64>,
+        replayed: Option<ReplayedUpTo>,
         limits: BatchLimits,
     ) -> Result<Option<ReplaySource>> {
         let ToReplay { manifest, incarnation, scope, .. } = self;
@@ -122,8 +122,12 @@ pub(super) fn replay_incarnation<R: ReplayByKey>(
     let Some(Rest { from, replayed }) = rest else {
         return Ok(Replayed { transactions, was_serial: false });
     };
-    let replayed = (numbering == Numbering::Time).then_some(replayed);
-    let beginning = Beginning { from, replayed, after: replayed.unwrap_or(beginning.after) };
+    let beginning = match numbering {
+        Numbering::Time => Beginning { from, replayed: Some(ReplayedUpTo::Time(replayed)), after: replayed },
+        Numbering::Place => {
+            Beginning { from, replayed: Some(ReplayedUpTo::Place(Lsn(replayed))), ..beginning }
+        }
+    };
     let rest = schedule_from(config, to_replay, replay, &beginning)?;
     Ok(Replayed { transactions: transactions + rest.transactions, ..rest })
 }

@@ -38,6 +38,15 @@ use crate::mutant::{self, Mutant};
 use crate::protocol::list::recovery;
 use crate::protocol::{FieldReader, Follows};
 
+/// Which transactions have been replayed before a log is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ReplayedUpTo {
+    /// Those with a commit time up to this.
+    Time(u64),
+    /// Those whose (last) record ends up to here.
+    Place(Lsn),
+}
+
 /// What is kept of the fragments of a transaction until the last one comes.
 pub(crate) trait Gather {
     type Whole;
@@ -172,8 +181,8 @@ pub(crate) struct Walk<G> {
     /// No record is seen that ends after it.
     limit: Lsn,
     checkpoint: Option<Arc<Checkpoint>>,
-    /// Transactions up to this time are passed as those of a checkpoint are.
-    replayed: Option<u64>,
+    /// These transactions are passed as those of a checkpoint are.
+    replayed: Option<ReplayedUpTo>,
     unfinished: HashMap<u64, G>,
     durable: LsnVector,
     /// The time of the last anchor: all transactions after it are later.
@@ -219,9 +228,9 @@ impl<G> Walk<G> {
         Walk { checkpoint, ..self }
     }
 
-    /// Passes the transactions up to this time, too: they have been replayed in another way.
+    /// Passes these transactions, too: they have been replayed in another way.
     #[must_use]
-    pub(super) fn after_time(self, replayed: Option<u64>) -> Walk<G> {
+    pub(super) fn after_replayed(self, replayed: Option<ReplayedUpTo>) -> Walk<G> {
         Walk { replayed, ..self }
     }
 
@@ -326,7 +335,11 @@ impl<G> Walk<G> {
     fn is_checkpointed(&self, end: Lsn, commit: Commit) -> bool {
         let holds = |checkpoint: &Arc<Checkpoint>| checkpoint.holds(self.log, end, commit);
         (self.checkpoint.as_ref().is_some_and(holds) && !mutant::is_active(Mutant::CheckpointedReplayed))
-            || self.replayed.is_some_and(|replayed| commit.time.is_some_and(|time| time <= replayed))
+            || match self.replayed {
+                Some(ReplayedUpTo::Time(replayed)) => commit.time.is_some_and(|time| time <= replayed),
+                Some(ReplayedUpTo::Place(replayed)) => end <= replayed,
+                None => false,
+            }
     }
 }
 

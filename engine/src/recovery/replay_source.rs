@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use hyades_types::error::{Error, Result};
 
-use super::records::{Assembled, Body, Damaged, Last, Walk, What};
+use super::records::{Assembled, Body, Damaged, Last, ReplayedUpTo, Walk, What};
 use super::schedule::{Batch, BatchBytes, BatchEntry, Grain, Source};
 use super::scope::{Scope, Verdict};
 use crate::log::manifest::Checkpoint;
@@ -54,8 +54,8 @@ pub(super) struct SourceOptions {
     pub(super) start: Lsn,
     /// The checkpoint that was loaded before, if it was taken in this incarnation.
     pub(super) checkpoint: Option<Arc<Checkpoint>>,
-    /// What has been replayed in another way: the transactions up to this time.
-    pub(super) replayed: Option<u64>,
+    /// What has been replayed in another way.
+    pub(super) replayed: Option<ReplayedUpTo>,
     /// Whether an earlier recovery has judged this incarnation.
     pub(super) was_judged: bool,
 }
@@ -103,7 +103,7 @@ impl ReplaySource {
             .from(options.start)
             .up_to(options.scope.end.get(options.log))
             .after(options.checkpoint.clone())
-            .after_time(options.replayed);
+            .after_replayed(options.replayed);
         ReplaySource {
             reader,
             walk,

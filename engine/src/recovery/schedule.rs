@@ -327,7 +327,8 @@ impl<S: Source> Log<S> {
     fn read_on(&self, source: &mut S, batch: &mut Batch) -> Result<Option<OpenSlot>> {
         batch.clear();
         if !source.fill(batch)? {
-            self.is_exhausted.store(true, Ordering::Relaxed);
+            // After the last part has been handed out.
+            self.is_exhausted.store(true, Ordering::Release);
             return Ok(None);
         }
         let slot = self.window.lock().open(batch.end);
@@ -624,7 +625,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
     /// The watermark of this log has grown, or it has been handed out.
     fn raise_low(&self, log: usize) {
         let log = &self.logs[log];
-        let is_over = log.is_exhausted.load(Ordering::Relaxed)
+        let is_over = log.is_exhausted.load(Ordering::Acquire)
             && log.watermark.position() >= log.handed_out.load(Ordering::Relaxed);
         if is_over {
             log.times.end();

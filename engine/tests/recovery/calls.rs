@@ -95,6 +95,29 @@ fn replay_of(transactions: &[Vec<u8>], change: impl FnOnce(&mut Manifest)) -> Re
     Ok(sources.0.lock().clone())
 }
 
+/// A large transaction has begun early, and never ends. After many changes of rows come many calls: from
+/// there on, records are replayed in another way, and none of those before twice.
+#[test]
+fn nothing_is_replayed_twice_where_calls_begin() {
+    let (mut written, _) = HandWritten::open(&SimulatedDisk::new(1), ProtocolKind::Serial, 1).unwrap();
+    written.append(0, &[], &[Change::CreateTable]);
+    written.append_fragment(0, 1, None, &[]);
+    for (id, operations) in [(2, create(9, "one", None)), (3, create(10, "two", Some(9)))] {
+        written.append_fragment(0, id, Some(&[]), &operations);
+    }
+    for number in 0..10_000 {
+        written.append(0, &[], &[put(number % 7, number)]);
+    }
+    for id in 0..400 {
+        written.append_fragment(0, 4 + id, Some(&[]), &call(10, "two"));
+    }
+    written.sync_all();
+    let sources = Arc::new(Sources::default());
+    let databases = Arc::new(Databases::new());
+    let report = recover(&written.config, Some(Arc::clone(&sources) as _), &databases).unwrap().report;
+    assert_eq!((report.transactions, report.discarded), (1 + 2 + 10_000 + 400, 1));
+}
+
 fn refusal(transactions: &[Vec<u8>]) -> String {
     replay(transactions).expect_err("it must be refused").to_string()
 }

@@ -112,7 +112,12 @@ impl Router {
         batch: &Batch,
         numbering: Numbering,
     ) -> Result<Routed> {
-        let mut routed = Routed { log, sources: vec![Arc::clone(&batch.bytes)], ..Routed::default() };
+        let mut routed = Routed { log, ..Routed::default() };
+        if batch.entries.is_empty() {
+            // The bytes need not be kept.
+            return Ok(routed);
+        }
+        routed.sources.push(Arc::clone(&batch.bytes));
         routed.records.reserve_exact(batch.entries.len());
         self.found.clear();
         self.counts.fill(0);

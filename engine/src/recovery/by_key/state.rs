@@ -246,6 +246,8 @@ impl State {
         if let Some(next) = self.begin(false) {
             return Some((next, true));
         }
+        // What has not been read would be too much to keep.
+        self.gives_up |= self.logs.iter().any(|log| !log.is_exhausted);
         self.is_over = true;
         Some((Next::Over, true))
     }
@@ -296,11 +298,9 @@ impl State {
     }
 
     /// The log that is furthest behind, if it can be read now. Only that one is read beyond what is kept.
-    fn log_to_read(&mut self) -> Option<usize> {
+    fn log_to_read(&self) -> Option<usize> {
         let pending: u64 = self.logs.iter().flat_map(|log| &log.parts).map(|part| part.bytes).sum();
-        // Of one log alone, everything that was read can be replayed.
-        self.gives_up |= pending > MOST_BYTES && self.round.is_none() && self.reading == 0;
-        if self.gives_up {
+        if self.gives_up || pending > MOST_BYTES {
             return None;
         }
         let unread = self.logs.iter().enumerate().filter(|(_, log)| !log.is_exhausted);
