@@ -14,6 +14,12 @@ use crossbeam_utils::CachePadded;
 #[derive(Clone, Debug)]
 pub struct CommitClock(Arc<CachePadded<AtomicU64>>);
 
+impl Default for CommitClock {
+    fn default() -> CommitClock {
+        CommitClock::new()
+    }
+}
+
 impl CommitClock {
     pub fn new() -> CommitClock {
         CommitClock(Arc::new(CachePadded::new(AtomicU64::new(1))))
