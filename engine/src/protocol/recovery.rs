@@ -21,7 +21,9 @@
 //! * Dependency graph: ids (a log and a position each), without those at or below the log's anchor. The cut
 //!   gains the ids that were read and do not count. A node counts if its ids do, and is unsettled until they
 //!   are settled: what is kept of it is judged again, as `recovery::log_summary` does.
-//! * `Order` gains a variant for dated rows and one for the graph, which do not wait for positions.
+//! * Changes of rows are replayed key by key, in the order of their times, whatever the protocol
+//!   (`recovery::by_key`): its logs need anchors with times. `Order` says how calls are replayed, and gains a
+//!   variant for the graph.
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -37,10 +39,10 @@ pub trait Recovery: Send + Sync {
     fn reader(&self) -> Box<dyn FieldReader>;
 }
 
-/// The order of replay.
+/// The order in which calls are replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Each record follows all before it: there is one log, and nothing is gained by several workers.
+    /// Each record follows all before it: there is one log, and several workers gain nothing.
     Total,
     /// Each record follows what lies below a position of each log.
     Positions,
