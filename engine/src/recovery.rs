@@ -28,7 +28,8 @@
 //! * before replay: `cut`, `tail` (what the logs say of each table), from `each_log` a `log_summary` and its
 //!   `last_positions`; `digest` and `digester` (the same, kept by a running server); `early_load`;
 //! * replay: `incarnation` (all logs of one), `scope` (which records count), `replay_source` (one log),
-//!   `by_key`, `schedule`, `replay` (a transaction), `command` (a call), `pieces` (a large transaction);
+//!   `by_key`, `schedule`, their `workers`, `replay` (a transaction), `command` (a call), `pieces` (a large
+//!   transaction);
 //! * with transactions let in: `on_demand`, `passes`;
 //! * `salvage`: logs that are refused; `verify`: one number for a state.
 //!
@@ -66,6 +67,7 @@ mod schedule;
 mod scope;
 mod tail;
 mod verify;
+mod workers;
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

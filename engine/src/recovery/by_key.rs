@@ -47,11 +47,12 @@ mod tests;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result};
 
 use self::routing::{Alone, Routed, Router};
 use self::state::{Next, Round, State};
 use super::schedule::{Batch, RecordPlace, Replay, Source};
+use super::workers::{self, Shared};
 use crate::sync::{Condvar, LongLock};
 
 /// Partitions for each worker: so many that an uneven one holds no other up.
@@ -159,39 +160,23 @@ pub(crate) fn run<S: Source, R: ReplayByKey>(
         state: LongLock::new(State::new(&positions, partitions, workers, options.after)),
         changed: Condvar::new(),
     });
-    let mut threads = Vec::new();
-    for number in 1..workers {
-        let worker = Arc::clone(&shared);
-        match crate::sync::spawn(format!("hyades-replay-{number}"), move || worker.work()) {
-            Ok(thread) => threads.push(thread),
-            Err(error) => shared.fail(Error::io("could not start a replay thread", &error)),
-        }
-    }
-    shared.work();
-    for thread in threads {
-        if thread.join().is_err() {
-            return Err(Error::fatal(sqlstate::INTERNAL_ERROR, "a replay thread panicked"));
-        }
-    }
+    let others = (1..workers).map(|_| ByKey::work);
+    workers::run(&shared, others, ByKey::work)?;
     let done = shared.state.lock().conclude()?;
     let bytes_done = shared.state.lock().bytes_done();
     shared.replay.on_progress(bytes_done, done.transactions);
     Ok(done)
 }
 
+impl<S: Source, R: ReplayByKey> Shared for ByKey<S, R> {
+    fn fail(&self, error: Error) {
+        self.state.lock().fail(error);
+        self.changed.notify_all();
+    }
+}
+
 impl<S: Source, R: ReplayByKey> ByKey<S, R> {
     fn work(&self) {
-        // If this worker panics, the others must not wait for it.
-        struct StopOnPanic<'a>(&'a dyn Fn());
-        impl Drop for StopOnPanic<'_> {
-            fn drop(&mut self) {
-                if std::thread::panicking() {
-                    (self.0)();
-                }
-            }
-        }
-        let stop = || self.fail(Error::fatal(sqlstate::INTERNAL_ERROR, "a replay thread panicked"));
-        let _guard = StopOnPanic(&stop);
         let mut scratch = R::Scratch::default();
         let mut router = Router::new(self.partitions);
         let mut batch = Batch::default();
@@ -207,11 +192,6 @@ impl<S: Source, R: ReplayByKey> ByKey<S, R> {
                 self.fail(error);
             }
         }
-    }
-
-    fn fail(&self, error: Error) {
-        self.state.lock().fail(error);
-        self.changed.notify_all();
     }
 
     fn wait_for_next(&self) -> Next {

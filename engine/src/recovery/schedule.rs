@@ -63,7 +63,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_deque::{Stealer, Worker as Deque};
 use crossbeam_utils::CachePadded;
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
@@ -76,6 +76,7 @@ pub(crate) use self::pieces::Piece;
 use self::pieces::{InPieces, RecordBytes};
 use self::watermark::Watermark;
 use self::window::{OpenSlot, SlotNumber, Window};
+use super::workers::{self, Shared};
 use crate::config::RecoveryMode;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, LongLock, Ordering};
 
@@ -338,6 +339,14 @@ impl<S: Source> Log<S> {
     }
 }
 
+impl<S: Source, R: Replay> Shared for Schedule<S, R> {
+    fn fail(&self, error: Error) {
+        self.error.lock().get_or_insert(error);
+        self.has_failed.store(true, Ordering::Release);
+        self.idle.stop();
+    }
+}
+
 impl<S: Source, R: Replay> Schedule<S, R> {
     /// Returns true if that was all, and false if the contention was found to be high, so that one worker
     /// replays the rest.
@@ -346,38 +355,16 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         queues: Vec<Deque<ReadyRecord>>,
         worker: &mut Worker<R>,
     ) -> Result<bool> {
-        let mut threads = Vec::new();
-        for (number, queue) in (1..).zip(queues) {
-            let shared = Arc::clone(self);
-            let name = format!("hyades-replay-{number}");
-            let logs = self.logs.len();
-            match crate::sync::spawn(name, move || shared.work(&mut Worker::new(number, queue, logs))) {
-                Ok(thread) => threads.push(thread),
-                Err(error) => return Err(self.fail(Error::io("could not start a replay thread", &error))),
-            }
-        }
-        self.work(worker);
-        for thread in threads {
-            if thread.join().is_err() {
-                return Err(Error::fatal(sqlstate::INTERNAL_ERROR, "a replay thread panicked"));
-            }
-        }
+        let logs = self.logs.len();
+        let others = (1..)
+            .zip(queues)
+            .map(|(number, queue)| move |shared: &Self| shared.work(&mut Worker::new(number, queue, logs)));
+        workers::run(self, others, |shared| shared.work(worker))?;
         Ok(!self.contention.is_high())
     }
 
     /// Runs one worker until all is done, something fails, or the contention is found to be high.
     fn work(&self, worker: &mut Worker<R>) {
-        // If this worker panics, the others must not wait for it.
-        struct StopOnPanic<'a>(&'a Idle, &'a AtomicBool);
-        impl Drop for StopOnPanic<'_> {
-            fn drop(&mut self) {
-                if std::thread::panicking() {
-                    self.1.store(true, Ordering::Release);
-                    self.0.stop();
-                }
-            }
-        }
-        let _guard = StopOnPanic(&self.idle, &self.has_failed);
         let mut batch = Batch::default();
         while !self.contention.is_high() {
             match self.step(worker, &mut batch) {
@@ -399,14 +386,6 @@ impl<S: Source, R: Replay> Schedule<S, R> {
     fn count_transactions(&self, worker: &mut Worker<R>) -> u64 {
         let transactions = std::mem::take(&mut worker.transactions);
         self.transactions.fetch_add(transactions, Ordering::Relaxed) + transactions
-    }
-
-    /// Stops all workers; the first error is the one that counts.
-    fn fail(&self, error: Error) -> Error {
-        let error = self.error.lock().get_or_insert(error).clone();
-        self.has_failed.store(true, Ordering::Release);
-        self.idle.stop();
-        error
     }
 
     /// Does one piece of work; false if there was none.

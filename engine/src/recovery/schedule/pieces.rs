@@ -12,11 +12,13 @@
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::{Batch, BatchBytes, BatchEntry, Parked, RecordPlace, Replay, Schedule, Source, Worker};
+use super::{
+    Batch, BatchBytes, BatchEntry, Parked, RecordPlace, Replay, Schedule, Shared, Source, Worker, workers,
+};
 use crate::sync::{AtomicBool, AtomicUsize, Condvar, Ordering};
 
 /// A smaller transaction is replayed as a whole.
@@ -192,8 +194,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         drop(unfinished);
         own?;
         if self.has_failed.load(Ordering::Acquire) {
-            let panicked = || Error::fatal(sqlstate::INTERNAL_ERROR, "a replay thread panicked");
-            return Err(self.error.lock().clone().unwrap_or_else(panicked));
+            return Err(self.error.lock().clone().unwrap_or_else(workers::panicked));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@
 
 use hyades_types::error::Result;
 
-use super::{Batch, Log, OpenSlot, Pass, Replay, Schedule, Source, Worker};
+use super::{Batch, Log, OpenSlot, Pass, Replay, Schedule, Shared, Source, Worker};
 use crate::sync::Ordering;
 
 /// Where the worker is in one log.
