@@ -17,9 +17,9 @@
 //! manifest: what lies beyond it never counts again (zombies, pitfall 15).
 //!
 //! **Replay** (`by_key`, `schedule`, `replay_source`, `replay`): all logs at once, by several workers.
-//! Changes of rows are replayed key by key, in the order of their commit times. If the logs hold calls, or
-//! have no times, each record is replayed after what it follows. Zombies are passed as no-ops. The records of
-//! a log are read in one way for all of this (`records`).
+//! Changes of rows are replayed key by key, in the order of their commit times. If the logs hold many calls,
+//! or have no times, each record is replayed after what it follows. Zombies are passed as no-ops. The records
+//! of a log are read in one way for all of this (`records`).
 //!
 //! **Verify**: all logs have been replayed to their end, and every row fits its table.
 //!

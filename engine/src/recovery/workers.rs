@@ -1,5 +1,8 @@
 //! The threads of a replay.
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 use std::sync::Arc;
 
 use hyades_types::error::{Error, Result, sqlstate};
