@@ -229,6 +229,13 @@ impl RunningServer {
         self.child.id()
     }
 
+    /// Processor time in user mode and in the kernel, with all threads and children, ended ones included.
+    pub(crate) fn processor_seconds(&self) -> f64 {
+        let processes = std::iter::once(self.child.id()).chain(children_of(self.child.id()));
+        let ticks: u64 = processes.filter_map(processor_ticks).sum();
+        ticks as f64 / rustix::param::clock_ticks_per_second() as f64
+    }
+
     /// Sends a signal. The process may have ended already.
     pub(crate) fn signal(&self, signal: rustix::process::Signal) -> Result<()> {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
@@ -317,10 +324,23 @@ fn children_of(parent: u32) -> Vec<u32> {
 
 /// The state letter and the parent of a process.
 fn status_of(process: u32) -> Option<(char, u32)> {
+    let fields = fields_of(process)?;
+    let mut fields = fields.split(' ');
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+}
+
+/// Processor time of a process and of its children that have ended.
+fn processor_ticks(process: u32) -> Option<u64> {
+    /// The first of: in user mode, in the kernel, and the same of children.
+    const FIRST: usize = 11;
+    fields_of(process)?.split(' ').skip(FIRST).take(4).map(|ticks| ticks.parse::<u64>().ok()).sum()
+}
+
+/// What /proc says of a process, from its state on.
+fn fields_of(process: u32) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name in parentheses may itself contain spaces and parentheses.
-    let mut fields = text.rsplit_once(") ")?.1.split(' ');
-    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+    Some(text.rsplit_once(") ")?.1.to_owned())
 }
 
 fn is_running(process: u32) -> bool {
@@ -347,6 +367,16 @@ mod tests {
         send_kill(child.id());
         child.wait().expect("it can be waited for");
         assert!(!is_running(child.id()));
+    }
+
+    #[test]
+    fn processor_time_grows_with_work() {
+        let before = processor_ticks(std::process::id()).expect("this process has a state");
+        let mut sum = 0_u64;
+        while processor_ticks(std::process::id()) == Some(before) {
+            sum = (0..1_000_000).fold(sum, |sum, number| std::hint::black_box(sum ^ number));
+        }
+        assert!(processor_ticks(std::process::id()) > Some(before));
     }
 
     #[test]

@@ -15,16 +15,24 @@ use postgres::Client;
 
 use super::options::Options;
 use super::table::{Line, Target};
-use super::turns::by_turns;
+use super::turns::{ProcessorTarget, Side, Turn, by_turns, by_turns_with_processor};
 use crate::server::{Instance, PASSWORD, with_prefix};
 use crate::tools;
 
 /// sysbench's tests: their lines and names. Each must reach [`SYSBENCH_FACTOR`] times PostgreSQL's rate.
-const SYSBENCH: &[(&str, &str)] = &[
-    ("sysbench oltp_point_select, 8 threads", "oltp_point_select"),
-    ("sysbench oltp_read_only, 8 threads", "oltp_read_only"),
-    ("sysbench oltp_read_write, 8 threads", "oltp_read_write"),
-    ("sysbench oltp_write_only, 8 threads", "oltp_write_only"),
+const SYSBENCH: &[(&str, &str, Option<ProcessorTarget>)] = &[
+    (
+        "sysbench oltp_point_select, 8 threads",
+        "oltp_point_select",
+        Some(("processor time of a point select of sysbench", 0.55)),
+    ),
+    (
+        "sysbench oltp_read_only, 8 threads",
+        "oltp_read_only",
+        Some(("processor time of a read_only of sysbench", 0.45)),
+    ),
+    ("sysbench oltp_read_write, 8 threads", "oltp_read_write", None),
+    ("sysbench oltp_write_only, 8 threads", "oltp_write_only", None),
 ];
 const SYSBENCH_FACTOR: f64 = 1.5;
 
@@ -47,34 +55,34 @@ const JOIN: &str =
     "select j3.name, sum(j1.g), count(*) from j1 join j2 using (k) join j3 using (m) group by j3.name";
 
 pub(super) fn is_wanted(options: &Options) -> bool {
-    SYSBENCH.iter().any(|(name, _)| options.wants(name))
+    SYSBENCH.iter().any(|(name, ..)| options.wants(name))
         || options.wants(COPY_NAME)
         || options.wants(JOIN_NAME)
 }
 
 /// Hyades first, then its peer.
-pub(super) fn measure(options: &Options, sides: [&Instance; 2]) -> Result<Vec<Line>> {
+pub(super) fn measure(options: &Options, sides: &[Side; 2]) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
-    let tests: Vec<_> = SYSBENCH.iter().filter(|(name, _)| options.wants(name)).collect();
+    let tests: Vec<_> = SYSBENCH.iter().filter(|(name, ..)| options.wants(name)).collect();
     if !tests.is_empty() && Command::new("sysbench").arg("--version").output().is_err() {
         eprintln!("sysbench is not installed: its lines are left out");
     } else if !tests.is_empty() {
-        for side in sides {
+        for Side { instance: side, .. } in sides {
             tools::output_of(&mut sysbench(side, "oltp_read_write", &[], "prepare"))?;
         }
-        for (name, test) in tests {
+        for (name, test, processor) in tests {
             let limit = format!("--time={}", options.seconds);
-            let rate = |side: &Instance| {
+            let turn = |side: &Instance| {
                 let mut command = sysbench(side, test, &[&limit], "run");
-                transactions_per_second(&tools::output_of(&mut command)?)
+                turn_of(&tools::output_of(&mut command)?)
             };
-            let target = Target::AtLeast(SYSBENCH_FACTOR);
-            lines.push(by_turns(name, "/s", options.rounds, target, sides, rate)?);
+            let rate = (*name, Target::AtLeast(SYSBENCH_FACTOR));
+            lines.extend(by_turns_with_processor(rate, *processor, options.rounds, sides, turn)?);
         }
     }
     if options.wants(JOIN_NAME) {
-        for side in sides {
-            side.connect()?.batch_execute(JOIN_TABLES).context("the tables of the join")?;
+        for Side { instance, .. } in sides {
+            instance.connect()?.batch_execute(JOIN_TABLES).context("the tables of the join")?;
         }
         lines.push(by_turns(JOIN_NAME, "joins/s", options.rounds, Target::AtLeast(1.0), sides, joins)?);
     }
@@ -97,10 +105,14 @@ fn sysbench(side: &Instance, test: &str, more: &[&str], step: &str) -> Command {
 }
 
 /// Parses the line `transactions: 402557 (67063.47 per sec.)`.
-fn transactions_per_second(report: &str) -> Result<f64> {
+fn turn_of(report: &str) -> Result<Turn> {
     let line = report.lines().find_map(|line| line.trim().strip_prefix("transactions:"));
-    let rate = line.and_then(|line| line.split_once('(')?.1.split(' ').next()?.parse().ok());
-    rate.with_context(|| format!("sysbench printed no rate:\n{report}"))
+    let turn = line.and_then(|line| {
+        let (transactions, rate) = line.split_once('(')?;
+        let per_second = rate.split(' ').next()?.parse().ok()?;
+        Some(Turn { per_second, transactions: transactions.trim().parse().ok()? })
+    });
+    turn.with_context(|| format!("sysbench printed no rate:\n{report}"))
 }
 
 /// Runs the join once unmeasured, then for some seconds.
@@ -150,7 +162,8 @@ mod tests {
     #[test]
     fn rates_are_read() {
         let report = "SQL statistics:\n    transactions:                        402557 (67063.47 per sec.)\n";
-        assert_eq!(transactions_per_second(report).unwrap(), 67063.47);
-        assert!(transactions_per_second("FATAL: no connection").is_err());
+        let turn = turn_of(report).unwrap();
+        assert_eq!((turn.per_second, turn.transactions), (67063.47, 402557.0));
+        assert!(turn_of("FATAL: no connection").is_err());
     }
 }

@@ -12,7 +12,7 @@ use super::options::Options;
 use super::table::{Line, Target};
 use crate::pgbench::{self, Run};
 use crate::server::Instance;
-use crate::tools::{self, Spread};
+use crate::tools;
 
 const DURABLE_NAME: &str = "TPC-B as one durable CALL, 16 clients";
 const RELAXED_NAME: &str = "TPC-B as one durable CALL, next to synchronous_commit=off";
@@ -63,20 +63,10 @@ pub(super) fn measure(
         theirs.connect()?.batch_execute("alter role current_user reset synchronous_commit")?;
     }
     let [ours, durable, relaxed] = &rates;
-    let line = |name, beside: &str, peer: &[f64], factor| {
-        let ratios: Vec<f64> = ours.iter().zip(peer).map(|(ours, theirs)| ours / theirs).collect();
-        Ok::<Line, anyhow::Error>(Line {
-            name,
-            measured: Spread::of(ours).context("no rounds")?,
-            unit: "/s",
-            beside: Some((beside.to_owned(), Spread::of(peer).context("no rounds")?)),
-            judged: Spread::of(&ratios).context("no rounds")?,
-            target: Target::AtLeast(factor),
-        })
-    };
+    let line = |name, beside, factor| Line::compared(name, "/s", ours, beside, Target::AtLeast(factor));
     Ok(vec![
-        line(DURABLE_NAME, "PostgreSQL, durable", durable, DURABLE_FACTOR)?,
-        line(RELAXED_NAME, "PostgreSQL, synchronous_commit=off", relaxed, RELAXED_FACTOR)?,
+        line(DURABLE_NAME, ("PostgreSQL, durable", durable), DURABLE_FACTOR)?,
+        line(RELAXED_NAME, ("PostgreSQL, synchronous_commit=off", relaxed), RELAXED_FACTOR)?,
     ])
 }
 

@@ -1,5 +1,6 @@
 //! The final table: target, measured, spread, verdict.
 
+use anyhow::{Context, Result};
 use serde_json::json;
 
 use crate::tools::Spread;
@@ -26,6 +27,25 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// A figure of rounds, in each of which a peer was measured next to Hyades. Their ratio is judged.
+    pub(super) fn compared(
+        name: &'static str,
+        unit: &'static str,
+        ours: &[f64],
+        (beside, peer): (&str, &[f64]),
+        target: Target,
+    ) -> Result<Line> {
+        let ratios: Vec<f64> = ours.iter().zip(peer).map(|(ours, theirs)| ours / theirs).collect();
+        Ok(Line {
+            name,
+            measured: Spread::of(ours).context("no rounds")?,
+            unit,
+            beside: Some((beside.to_owned(), Spread::of(peer).context("no rounds")?)),
+            judged: Spread::of(&ratios).context("no rounds")?,
+            target,
+        })
+    }
+
     pub(super) fn is_met(&self) -> bool {
         match self.target {
             Target::AtLeast(limit) => self.judged.median >= limit,

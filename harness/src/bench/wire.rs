@@ -9,10 +9,10 @@ use anyhow::{Context, Result, bail};
 use super::options::Options;
 use super::sync_probe;
 use super::table::{Line, Target};
-use super::turns::by_turns;
+use super::turns::{ProcessorTarget, Side, Turn, by_turns_with_processor};
 use super::{applications, call};
 use crate::pgbench::{self, Run};
-use crate::server::{Hyades, Instance, PostgreSql, RunningServer, System, with_prefix};
+use crate::server::{Hyades, Instance, PostgreSql, System, with_prefix};
 use crate::tools::{self, Spread, quantile};
 
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -25,23 +25,36 @@ struct Comparison {
     script: &'static str,
     clients: u32,
     factor: f64,
+    processor: Option<ProcessorTarget>,
 }
 
 const COMPARISONS: &[Comparison] = &[
-    Comparison { name: "select-only, 8 clients", script: "select-only", clients: 8, factor: 1.5 },
-    Comparison { name: "TPC-B durable, 8 clients", script: "tpcb-like", clients: 8, factor: 2.0 },
-    Comparison { name: "TPC-B durable, 64 clients", script: "tpcb-like", clients: 64, factor: 2.0 },
+    Comparison {
+        name: "select-only, 8 clients",
+        script: "select-only",
+        clients: 8,
+        factor: 1.5,
+        processor: Some(("processor time of a select, 8 clients", 0.35)),
+    },
+    Comparison {
+        name: "TPC-B durable, 8 clients",
+        script: "tpcb-like",
+        clients: 8,
+        factor: 2.0,
+        processor: None,
+    },
+    Comparison {
+        name: "TPC-B durable, 64 clients",
+        script: "tpcb-like",
+        clients: 64,
+        factor: 2.0,
+        processor: None,
+    },
 ];
 
 const LATENCY_NAME: &str = "p99 of a durable commit, 1 client";
 /// A durable commit may take this many times as long as the device's own write.
 const LATENCY_FACTOR: f64 = 2.0;
-
-struct Side {
-    instance: Instance,
-    /// Ends the server when the measurement is over.
-    server: RunningServer,
-}
 
 pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> {
     let chosen: Vec<&Comparison> =
@@ -62,7 +75,7 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
     let sides = [start(options, ours, &directory.join("a"))?, start(options, peer, &directory.join("b"))?];
     let mut lines = Vec::new();
     for comparison in chosen {
-        lines.push(compare(options, comparison, &sides)?);
+        lines.extend(compare(options, comparison, &sides)?);
     }
     if wants_latency {
         lines.push(latency(options, &sides, directory)?);
@@ -72,8 +85,7 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
         lines.extend(call::measure(options, &ours.instance, &theirs.instance, directory)?);
     }
     if wants_applications {
-        let [ours, theirs] = &sides;
-        lines.extend(applications::measure(options, [&ours.instance, &theirs.instance])?);
+        lines.extend(applications::measure(options, &sides)?);
     }
     for mut side in sides {
         side.server.kill()?;
@@ -102,18 +114,17 @@ fn run_of(script: &str, clients: u32, seconds: u64) -> Run {
     }
 }
 
-fn compare(options: &Options, comparison: &Comparison, sides: &[Side; 2]) -> Result<Line> {
+fn compare(options: &Options, comparison: &Comparison, sides: &[Side; 2]) -> Result<Vec<Line>> {
     let run = run_of(comparison.script, comparison.clients, options.seconds);
-    let rate = |instance: &Instance| {
+    let turn = |instance: &Instance| {
         let report = pgbench::run(instance, &run, &instance.directory)?;
         if report.failed > 0 {
             bail!("{} transactions failed", report.failed);
         }
-        Ok(report.per_second)
+        Ok(Turn { per_second: report.per_second, transactions: report.transactions as f64 })
     };
-    let [ours, theirs] = sides;
-    let target = Target::AtLeast(comparison.factor);
-    by_turns(comparison.name, "/s", options.rounds, target, [&ours.instance, &theirs.instance], rate)
+    let rate = (comparison.name, Target::AtLeast(comparison.factor));
+    by_turns_with_processor(rate, comparison.processor, options.rounds, sides, turn)
 }
 
 /// The 99th percentile of single-row updates, one at a time, beside the device's own and PostgreSQL's.
