@@ -132,6 +132,9 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// The transaction comes after a conflicting one that left this mark: collect what it now depends on.
     fn follow(&self, _mark: &[AtomicU64], _dependencies: &mut Self::Dependencies) {}
 
+    /// Collects all that has its place in a log by now, for a transaction that comes after what left no mark.
+    fn follow_all(&self, _dependencies: &mut Self::Dependencies) {}
+
     /// Whether forgetting a mark loses no dependency (pitfall 19). Once true, this stays true.
     fn is_forgettable(&self, _mark: &[AtomicU64]) -> bool {
         true

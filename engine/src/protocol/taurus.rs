@@ -155,12 +155,8 @@ impl Taurus {
         if !mutant::is_active(Mutant::ZeroTupleLv) {
             dependencies.vector.raise_shared(&self.anchors.floor, Ordering::Acquire);
         }
-        if is_barrier && !mutant::is_active(Mutant::NoBarrier) {
-            for log in 0..self.logs.count() {
-                let reserved = self.logs.reserved(log);
-                dependencies.vector.raise_entry(log, reserved);
-                self.anchors.note_named(log, reserved);
-            }
+        if is_barrier {
+            self.follow_all(dependencies);
         }
     }
 
@@ -221,6 +217,18 @@ impl Protocol for Taurus {
 
     fn follow(&self, mark: &[AtomicU64], dependencies: &mut Dependencies) {
         dependencies.vector.raise_shared(mark, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn follow_all(&self, dependencies: &mut Dependencies) {
+        if mutant::is_active(Mutant::NoBarrier) {
+            return;
+        }
+        for log in 0..self.logs.count() {
+            let reserved = self.logs.reserved(log);
+            dependencies.vector.raise_entry(log, reserved);
+            self.anchors.note_named(log, reserved);
+        }
     }
 
     fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
@@ -322,7 +330,9 @@ impl Anchors {
 
     /// Vectors may name this position of the log from now on.
     fn note_named(&self, log: usize, position: Lsn) {
-        self.named[log].fetch_max(position.0, Ordering::AcqRel);
+        if self.named[log].load(Ordering::Acquire) < position.0 {
+            self.named[log].fetch_max(position.0, Ordering::AcqRel);
+        }
     }
 
     /// Whether vectors may name positions that this anchor of a log does not cover.

@@ -1,8 +1,8 @@
-//! The lock table: which transactions hold or await which resource, and what was left there (`traces`).
+//! The lock table: which transactions hold or await which resource, and what was left there (`trace`).
 //!
 //! A resource is a 64-bit hash of what it stands for (a row's key, the gap before a key, a stripe of a table;
 //! see [`Resource`]). Two things that hash alike share a lock: an unnecessary conflict, never a missed one.
-//! Only resources in use have an entry, and those whose traces cannot be forgotten yet: the paper's "tuple
+//! Only resources in use have an entry, and those whose trace cannot be forgotten yet: the paper's "tuple
 //! LVs only for active tuples" (Taurus, section 4.1) is the lifetime of these entries.
 //!
 //! **Granting.** Modes are those of multi-granularity locking ([`LockMode`]). A request is granted at once
@@ -18,21 +18,21 @@
 //!
 //! Files:
 //! * `identity`: resources and owners of locks; `bucket`: the grants and waiters of a few of them;
-//! * `waits`: the waits-for graph; `traces`: what a released lock leaves for the next.
+//! * `waits`: the waits-for graph; `trace`: what a released lock leaves for the next.
 //!
 //! **Invariants.**
 //! 1. Two grants of one entry by different transactions are compatible.
-//! 2. Traces are collected and left under the entry's latch, and left before the grant disappears (pitfall
+//! 2. A trace is collected and left under the entry's latch, and left before the grant disappears (pitfall
 //!    3).
-//! 3. An entry is dropped only without holders and waiters, and when its traces are forgettable (pitfall 19).
+//! 3. An entry is dropped only without holders and waiters, and when its trace is forgettable (pitfall 19).
 //! 4. Latch order: the mutex of victims, then one shard of `waits` or one bucket; never two of these.
 //! 5. A grant that its transaction has not seen gives it nothing. When it is given up, it goes back to the
-//!    mode that was seen, and the trace left is that of this mode: only seeing a grant collects the traces
+//!    mode that was seen, and the trace left is that of this mode: only seeing a grant collects the trace
 //!    that a stronger mode replaces.
 
 mod bucket;
 mod identity;
-mod traces;
+mod trace;
 mod waits;
 
 use std::marker::PhantomData;
@@ -50,7 +50,7 @@ use crate::ticket::{Ticket, ticket};
 use crate::txn::lock_mode::LockMode;
 
 pub(crate) use self::identity::{Resource, TransactionId};
-pub(crate) use self::traces::Trail;
+pub(crate) use self::trace::Trail;
 
 /// The outcome of a request.
 pub(crate) enum Acquired {
@@ -169,7 +169,7 @@ impl<T: Trail> LockTable<T> {
                 return None;
             }
             entry.granted.push(Grant::seen(transaction, mode));
-            entry.traces.collect(mode, trail, dependencies);
+            entry.trace.collect(entry.resource, mode, trail, dependencies);
             return Some(Acquired::New(mode));
         };
         let (held, seen) = (entry.granted[place].mode, entry.granted[place].seen_mode);
@@ -179,7 +179,7 @@ impl<T: Trail> LockTable<T> {
         }
         if seen != Some(joined) {
             entry.granted[place] = Grant::seen(transaction, joined);
-            entry.traces.collect(joined, trail, dependencies);
+            entry.trace.collect(entry.resource, joined, trail, dependencies);
         }
         entry.granted[place].is_used_again = seen.is_some();
         Some(if seen.is_some() { Acquired::Held(joined) } else { Acquired::New(joined) })
@@ -337,7 +337,7 @@ impl<T: Trail> LockTable<T> {
             && grant.seen_mode.is_none()
         {
             grant.seen_mode = Some(grant.mode);
-            entry.traces.collect(grant.mode, trail, dependencies);
+            entry.trace.collect(resource, grant.mode, trail, dependencies);
             return true;
         }
         drop(bucket);
@@ -361,12 +361,14 @@ impl<T: Trail> LockTable<T> {
             return;
         };
         let mode = entry.granted[grant].seen_mode;
-        let is_marked = mode.is_some_and(|mode| entry.traces.leave(mode, resource, mark, trail));
+        if let Some(mode) = mode {
+            entry.trace.leave::<T>(resource, mode, mark);
+        }
         entry.granted.swap_remove(grant);
         if entry.has_waiters() {
             Self::hand_over(bucket, resource);
         } else {
-            if !is_marked && entry.granted.is_empty() && entry.traces.are_forgettable(trail) {
+            if entry.granted.is_empty() && entry.trace.is_forgettable(trail) {
                 bucket.remove(resource);
             }
             drop(bucket);

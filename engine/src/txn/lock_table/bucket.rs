@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 
 use super::identity::{Resource, TransactionId};
-use super::traces::{Traces, Trail};
+use super::trace::{Trace, Trail};
 use super::waits::Line;
 use crate::ticket::{Signal, Ticket, ticket};
 use crate::txn::lock_mode::LockMode;
@@ -58,8 +58,8 @@ struct Queue {
 
 /// One resource in use.
 pub(super) struct Entry {
-    resource: Resource,
-    pub(super) traces: Traces,
+    pub(super) resource: Resource,
+    pub(super) trace: Trace,
     pub(super) granted: SmallVec<[Grant; 1]>,
     /// Created by the first waiter.
     waiting: Option<Box<Queue>>,
@@ -68,7 +68,7 @@ pub(super) struct Entry {
 impl Entry {
     #[inline]
     fn new(resource: Resource) -> Entry {
-        Entry { resource, traces: Traces::default(), granted: SmallVec::new(), waiting: None }
+        Entry { resource, trace: Trace::default(), granted: SmallVec::new(), waiting: None }
     }
 
     fn is_idle(&self) -> bool {
@@ -272,7 +272,7 @@ impl Bucket {
         }
     }
 
-    /// The entry of the resource. A new one takes the place of an idle one whose traces are forgettable, if
+    /// The entry of the resource. A new one takes the place of an idle one whose trace is forgettable, if
     /// there is one.
     #[inline(always)]
     pub(super) fn find_or_insert<T: Trail>(&mut self, resource: Resource, trail: &T) -> &mut Entry {
@@ -298,7 +298,7 @@ impl Bucket {
     /// checking all of them each time would cost too much.
     #[inline(never)]
     fn insert<T: Trail>(&mut self, entry: Entry, trail: &T) -> Option<usize> {
-        let is_redundant = |entry: &Entry| entry.is_idle() && entry.traces.are_forgettable(trail);
+        let is_redundant = |entry: &Entry| entry.is_idle() && entry.trace.is_forgettable(trail);
         let mut place = entry.resource.0 as usize % (self.others.len().saturating_sub(SHORT) + 1);
         for _ in 0..SHORT.min(self.others.len()) {
             if is_redundant(&self.others[place]) {

@@ -7,11 +7,18 @@ pub(crate) struct Resource(pub(crate) u64);
 impl Resource {
     /// Set in the hashes of rows and gaps.
     pub(crate) const OF_RECORDS: u64 = 1;
+    /// Set in the hashes of tables, on whose rows others announce their intents.
+    pub(crate) const TABLE: u64 = 2;
 
     /// Whether changes of what it stands for change records, which name their writers.
     #[inline]
     pub(super) fn is_of_records(self) -> bool {
         self.0 & Self::OF_RECORDS != 0
+    }
+
+    #[inline]
+    pub(super) fn is_table(self) -> bool {
+        self.0 & Self::TABLE != 0
     }
 }
 

@@ -57,8 +57,8 @@ struct Model {
     touched: Touched,
 }
 
-const TABLE: Resource = Resource(1 << 20);
-const OTHER: Resource = Resource(4 << 20);
+const TABLE: Resource = Resource(1 << 20 | Resource::TABLE);
+const OTHER: Resource = Resource(4 << 20 | Resource::TABLE);
 
 impl Model {
     fn new(buckets: usize) -> Arc<Model> {

@@ -69,9 +69,9 @@ impl Trail for ModelLogs {
         }
     }
 
-    fn join(&self, mark: &[Word], into: &[Word]) {
-        for (into, word) in into.iter().zip(mark) {
-            into.fetch_max(word.load(Relaxed), Relaxed);
+    fn follow_all(&self, vector: &mut LsnVector) {
+        for (log, reserved) in self.reserved.iter().enumerate() {
+            vector.raise_entry(log, Lsn(reserved.load(Ordering::Acquire)));
         }
     }
 }

@@ -121,8 +121,8 @@ impl<P: Protocol, R: Reading<P>> Trail for Shared<P, R> {
         self.protocol.follow(mark, dependencies);
     }
 
-    fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
-        self.protocol.join(mark, into);
+    fn follow_all(&self, dependencies: &mut P::Dependencies) {
+        self.protocol.follow_all(dependencies);
     }
 }
 

@@ -19,9 +19,9 @@
 //!
 //! **Why no dependency is lost** (pitfalls 3, 19). Let T hold the table from here on.
 //! 1. *What T follows.* A transaction that has written a row of the table has held an intent on the stripe
-//!    of its worker, and left its trace there, before it gave it up (`IntentWrite`); one that had the whole
-//!    table that of a writer. `Read`, `NoKeyWrite` and `Write` follow all of them, on every stripe. So T.LV
-//!    covers everything that the records of the table could say, although T does not look at their writers.
+//!    of its worker, and had its place in a log before it gave that up. `Read`, `NoKeyWrite` and `Write`
+//!    follow all that has a place when they get a stripe. So T.LV covers everything that the records of the
+//!    table could say, although T does not look at their writers.
 //! 2. *What follows T.* The rows that T writes name it, and a later transaction that enters by some stripe
 //!    finds T's trace in the mode that T holds at its end, which all follow.
 //! 3. *What is forgotten.* A stripe's trace is dropped like all others, when the floor covers it. Then the

@@ -36,12 +36,12 @@ fn hash(kind: Kind, table: TableId, bytes: &[u8]) -> Resource {
     let mut hasher = FixedState::with_seed(0x4879_6164_6573).build_hasher();
     hasher.write_u64((kind as u64) << 32 | u64::from(table.0));
     hasher.write(bytes);
-    let class = if matches!(kind, Kind::Row | Kind::Gap | Kind::End | Kind::Value) {
-        Resource::OF_RECORDS
-    } else {
-        0
+    let class = match kind {
+        Kind::Row | Kind::Gap | Kind::End | Kind::Value => Resource::OF_RECORDS,
+        Kind::Table => Resource::TABLE,
+        _ => 0,
     };
-    Resource(hasher.finish() & !Resource::OF_RECORDS | class)
+    Resource(hasher.finish() & !(Resource::OF_RECORDS | Resource::TABLE) | class)
 }
 
 impl Resource {
