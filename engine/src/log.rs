@@ -67,9 +67,9 @@ pub struct Logs {
     clock: CommitClock,
     /// The end of the last durable whole record of each log. Blocks may end inside a record, but nothing may
     /// name such a position, because a crash may leave nothing of that record.
-    whole: CachePadded<Box<[AtomicU64]>>,
+    whole: Box<[CachePadded<AtomicU64>]>,
     /// As `whole`, but only up to the segment that is being written.
-    settled: CachePadded<Box<[AtomicU64]>>,
+    settled: Box<[CachePadded<AtomicU64>]>,
     next_fragmented: AtomicU64,
     writers: Box<[CachePadded<WriterRole>]>,
     /// Whether the last block of each log has been written within a moment.
@@ -179,8 +179,8 @@ impl Logs {
             writers: writers.into_boxed_slice(),
             are_prompt: buffers.iter().map(|_| AtomicBool::new(true)).collect(),
             watch: DurableWatch::new(buffers.iter().map(|buffer| Arc::clone(buffer.bell())).collect()),
-            whole: CachePadded::new(buffers.iter().map(|_| AtomicU64::new(0)).collect()),
-            settled: CachePadded::new(buffers.iter().map(|_| AtomicU64::new(0)).collect()),
+            whole: buffers.iter().map(|_| CachePadded::default()).collect(),
+            settled: buffers.iter().map(|_| CachePadded::default()).collect(),
             buffers: buffers.into_boxed_slice(),
             clock: CommitClock::new(),
             set,

@@ -178,10 +178,6 @@ impl LsnVector {
             self.0 = SmallVec::from_elem(0, logs);
         }
     }
-
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
 }
 
 /// By value: missing entries are zero.

@@ -192,7 +192,7 @@ impl HandWritten {
         let commit = Commit { time: self.clock, is_barrier, ..Commit::default() };
         let log = &mut self.logs[log];
         let mut record = Vec::new();
-        let field = |header: &mut Vec<u8>| compress(vector, |of| log.anchor[of], header);
+        let field = |header: &mut Vec<u8>| _ = compress(vector, log.anchor.iter().copied(), header);
         let says = CommitHeader { fragment_of: None, commit };
         let length = encode_commit(&mut record, says, field, operations.len());
         log.push(record, &operations, length)
@@ -205,7 +205,7 @@ impl HandWritten {
         let length = match vector {
             Some(vector) => {
                 let commit = CommitHeader { fragment_of: Some(id), ..CommitHeader::default() };
-                let field = |header: &mut Vec<u8>| compress(vector, |of| log.anchor[of], header);
+                let field = |header: &mut Vec<u8>| _ = compress(vector, log.anchor.iter().copied(), header);
                 encode_commit(&mut record, commit, field, operations.len())
             }
             None => encode_fragment(&mut record, id, operations.len()),

@@ -24,7 +24,7 @@ pub(super) struct NamesDurability {
 
 impl NamesDurability {
     /// A schema change that waits for this is about to be published.
-    pub(super) fn note(&self, change: &Durability) {
+    pub(super) fn note(&self, change: Durability) {
         if change.is_durable() {
             return;
         }
@@ -48,6 +48,6 @@ impl NamesDurability {
             *needed = Durability::immediate();
             self.is_pending.store(false, Ordering::Release);
         }
-        answer.merge(&needed);
+        answer.merge(needed.clone());
     }
 }

@@ -27,7 +27,7 @@ impl<P: Protocol, T: ObjectAccess> Publisher<P, T> for Publication<'_, P> {
     fn note_place(&mut self, dependencies: &P::Dependencies, has_written: bool) {
         self.has_written = has_written;
         if has_written && self.overlay.is_shared() {
-            self.names.note(&self.protocol.durability(self.watch, dependencies));
+            self.names.note(self.protocol.durability(self.watch, dependencies));
         }
         if !self.overlay.is_empty() {
             self.mark = self.protocol.new_mark();

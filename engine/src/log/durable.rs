@@ -221,10 +221,16 @@ impl Durability {
         Durability::default()
     }
 
-    /// Durable when `watch` covers `needed`. Only what it does not cover now is kept: one log, mostly.
-    pub fn new(watch: &LocalArc<DurableWatch>, needed: &LsnVector) -> Durability {
+    /// Durable when `watch` covers `needed`. `open`: one bit for each log that may not cover it. Only what it
+    /// does not cover now is kept: one log, mostly.
+    #[inline]
+    pub fn new(watch: &LocalArc<DurableWatch>, needed: &LsnVector, open: u64) -> Durability {
+        let (entries, mut logs) = (needed.entries(), open);
         let mut open = SmallVec::new();
-        for (log, needed) in needed.entries().iter().enumerate() {
+        while let log = logs.trailing_zeros() as usize
+            && let Some(needed) = entries.get(log)
+        {
+            logs &= logs - 1;
             if *needed > watch.durable(log).0 {
                 open.push((log, Lsn(*needed)));
             }
@@ -250,12 +256,12 @@ impl Durability {
     }
 
     /// Both must be durable. They must be of the same database.
-    pub fn merge(&mut self, other: &Durability) {
+    pub fn merge(&mut self, other: Durability) {
         let Some(others) = &other.watch else {
             return;
         };
         match &self.watch {
-            None => *self = other.clone(),
+            None => *self = other,
             Some(watch) => {
                 assert!(watch.is(others.shared()), "durability of two databases cannot be merged");
                 other.needed.0.iter().for_each(|(log, to)| self.needed.raise(*log, *to));

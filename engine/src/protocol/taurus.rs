@@ -128,6 +128,9 @@ pub struct Taurus {
 #[derive(Debug, Default)]
 pub struct Dependencies {
     vector: LsnVector,
+    /// One bit for each log of which the vector's entry may not be durable. What a record leaves out of its
+    /// vector, because an anchor has it, is durable.
+    open: u64,
     choice: LogChoice,
 }
 
@@ -139,21 +142,11 @@ impl Dependencies {
 }
 
 impl Taurus {
-    /// What every transaction follows.
-    #[inline]
-    fn bound(&self, log: usize) -> Lsn {
-        if mutant::is_active(Mutant::ZeroTupleLv) {
-            self.logs.watch().durable(log)
-        } else {
-            self.anchors.floor(log)
-        }
-    }
-
     /// Makes the LV final (invariants 2 and 4).
     #[inline]
     fn freeze(&self, dependencies: &mut Dependencies, is_barrier: bool) {
         if !mutant::is_active(Mutant::ZeroTupleLv) {
-            dependencies.vector.raise_shared(&self.anchors.floor, Ordering::Acquire);
+            dependencies.vector.raise_shared(self.anchors.floor(), Ordering::Acquire);
         }
         if is_barrier {
             self.follow_all(dependencies);
@@ -202,6 +195,7 @@ impl Protocol for Taurus {
     #[inline]
     fn begin(&self, dependencies: &mut Dependencies) {
         dependencies.vector.reset(self.logs.count());
+        dependencies.open = !0;
     }
 
     fn mark_words(&self) -> usize {
@@ -209,9 +203,9 @@ impl Protocol for Taurus {
     }
 
     fn write_mark(&self, dependencies: &Dependencies, mark: &[AtomicU64]) {
-        let entries = dependencies.vector.entries();
+        let entries = &dependencies.vector.entries()[..mark.len()];
         for (log, word) in mark.iter().enumerate() {
-            word.store(entries.get(log).copied().unwrap_or(0), Ordering::Relaxed);
+            word.store(entries[log], Ordering::Relaxed);
         }
     }
 
@@ -232,7 +226,12 @@ impl Protocol for Taurus {
     }
 
     fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
-        mark.iter().enumerate().all(|(log, word)| word.load(Ordering::Relaxed) <= self.bound(log).0)
+        if mutant::is_active(Mutant::ZeroTupleLv) {
+            let durable = |log| self.logs.watch().durable(log).0;
+            return mark.iter().enumerate().all(|(log, word)| word.load(Ordering::Relaxed) <= durable(log));
+        }
+        let (mark, floors) = (mark.iter(), self.anchors.floor());
+        mark.zip(floors).all(|(word, floor)| word.load(Ordering::Relaxed) <= floor.load(Ordering::Acquire))
     }
 
     fn reserve<'a>(
@@ -258,16 +257,17 @@ impl Protocol for Taurus {
             dependencies.vector.raise_entry(log, Lsn(inside));
         }
         // The anchor is read before the place is reserved (invariant 5).
-        let published = &self.anchors.published[log];
-        let anchor = |of: usize| published[of].load(Ordering::Acquire);
+        let anchor = self.anchors.published(log).iter().map(|entry| entry.load(Ordering::Acquire));
         let vector = dependencies.vector.entries();
-        let write_field = |header: &mut Vec<u8>| compress(vector, anchor, header);
+        let mut open = !0;
+        let write_field = |header: &mut Vec<u8>| open = compress(vector, anchor, header);
         let CommitPayload { operations, commit } = *payload;
         match self.logs.reserve_commit(log, worker, progress, commit, write_field, operations)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
             Append::Done(place) => {
                 // Invariant 1.
                 dependencies.vector.raise_entry(log, place.end());
+                dependencies.open = open | 1 << log;
                 Ok(Append::Done(Reserved::new(place)))
             }
         }
@@ -276,7 +276,7 @@ impl Protocol for Taurus {
     #[inline]
     fn read_only_commit(&self, dependencies: &mut Dependencies) {
         if mutant::is_active(Mutant::ReadOnlyNoWait) {
-            dependencies.vector.clear();
+            dependencies.vector.reset(self.logs.count());
         }
     }
 
@@ -291,7 +291,7 @@ impl Protocol for Taurus {
 
     #[inline]
     fn durability(&self, watch: &LocalArc<DurableWatch>, dependencies: &Dependencies) -> Durability {
-        Durability::new(watch, &dependencies.vector)
+        Durability::new(watch, &dependencies.vector, dependencies.open)
     }
 
     fn recovery(logs: usize) -> Option<Box<dyn Recovery>> {
@@ -299,33 +299,40 @@ impl Protocol for Taurus {
     }
 }
 
+/// An LSN vector that one thread writes and every committing one reads, on cache lines of its own.
+type SharedVector = CachePadded<[AtomicU64; MAX_LOGS]>;
+
 /// The state of the logs' anchors. Entries are raised one by one, which is safe because each only grows.
 struct Anchors {
     /// The last published anchor of each log.
-    published: Box<[CachePadded<Box<[AtomicU64]>>]>,
+    published: Box<[SharedVector]>,
     /// Element-wise minimum of the published anchors of the logs that were at work.
-    floor: CachePadded<Box<[AtomicU64]>>,
+    floor: SharedVector,
     /// Up to where LSN vectors may name positions of each log: the ends of blocks that hold more than an
     /// anchor.
-    named: CachePadded<Box<[AtomicU64]>>,
+    named: Box<[CachePadded<AtomicU64>]>,
 }
 
 impl Anchors {
     fn new(logs: usize) -> Anchors {
-        let zeroes = || CachePadded::new((0..logs).map(|_| AtomicU64::new(0)).collect::<Box<[AtomicU64]>>());
-        Anchors { published: (0..logs).map(|_| zeroes()).collect(), floor: zeroes(), named: zeroes() }
+        let zeroes = || CachePadded::new([const { AtomicU64::new(0) }; MAX_LOGS]);
+        Anchors {
+            published: (0..logs).map(|_| zeroes()).collect(),
+            floor: zeroes(),
+            named: (0..logs).map(|_| CachePadded::default()).collect(),
+        }
     }
 
-    /// Entry `of` of the last anchor published by `log`.
+    /// The last anchor published by `log`.
     #[inline]
-    fn published(&self, log: usize, of: usize) -> u64 {
-        self.published[log][of].load(Ordering::Acquire)
+    fn published(&self, log: usize) -> &[AtomicU64] {
+        &self.published[log][..self.published.len()]
     }
 
-    /// What an absent tuple's LSN vector reads as, and what may be forgotten (pitfall 19). Monotone.
+    /// What an absent tuple's LSN vector reads as, and what may be forgotten (pitfall 19). Entries only grow.
     #[inline]
-    fn floor(&self, log: usize) -> Lsn {
-        Lsn(self.floor[log].load(Ordering::Acquire))
+    fn floor(&self) -> &[AtomicU64] {
+        &self.floor[..self.published.len()]
     }
 
     /// Vectors may name this position of the log from now on.
@@ -342,14 +349,17 @@ impl Anchors {
 
     /// The anchor is in the buffer: compression may use it, and the floor may follow.
     fn publish(&self, logs: &Logs, log: usize, durable: &[u64]) {
-        for (entry, position) in self.published[log].iter().zip(durable) {
+        for (entry, position) in self.published(log).iter().zip(durable) {
             entry.store(*position, Ordering::Release);
         }
         let is_busy = |other: &usize| *other == log || logs.reserved(*other) > logs.watch().durable(*other);
         let busy: SmallVec<[usize; 8]> = (0..logs.count()).filter(is_busy).collect();
-        for (of, floor) in self.floor.iter().enumerate() {
-            let lowest = busy.iter().map(|log| self.published(*log, of)).min();
-            floor.fetch_max(lowest.unwrap_or(0), Ordering::AcqRel);
+        for (of, floor) in self.floor().iter().enumerate() {
+            let lowest = busy.iter().map(|log| self.published[*log][of].load(Ordering::Acquire)).min();
+            let lowest = lowest.unwrap_or(0);
+            if floor.load(Ordering::Acquire) < lowest {
+                floor.fetch_max(lowest, Ordering::AcqRel);
+            }
         }
     }
 }
@@ -452,7 +462,7 @@ impl LoggerDuty for AnchorDuty {
         // Logs without traffic get an anchor now and then: those whose anchors lag this far behind.
         let bytes = if is_lone { 1 } else { IDLE_ANCHOR_BYTES };
         for other in (0..logs.count()).filter(|other| *other != self.log) {
-            if block.end.0 - self.anchors.published(other, self.log) >= bytes {
+            if block.end.0 - self.anchors.published[other][self.log].load(Ordering::Acquire) >= bytes {
                 logs.ring(other);
             }
         }
@@ -486,19 +496,22 @@ impl LoggerDuty for AnchorDuty {
 
 /// Appends the field of a record (algorithm 5, Compress): a bitmap of the logs whose entry exceeds the
 /// anchor, then those entries, absolute and not relative to the anchor, so that a record that lands after a
-/// newer anchor still decompresses upwards.
-pub fn compress(vector: &[u64], anchor: impl Fn(usize) -> u64, into: &mut Vec<u8>) {
+/// newer anchor still decompresses upwards. Returns the bitmap.
+pub fn compress(vector: &[u64], anchor: impl Iterator<Item = u64>, into: &mut Vec<u8>) -> u64 {
     debug_assert!(vector.len() <= MAX_LOGS);
     let mut bitmap = 0_u64;
-    for (log, entry) in vector.iter().enumerate() {
-        bitmap |= u64::from(*entry > anchor(log)) << log;
+    for (log, (entry, anchor)) in vector.iter().zip(anchor).enumerate() {
+        bitmap |= u64::from(*entry > anchor) << log;
     }
     write_varint(into, bitmap);
-    while bitmap != 0 {
-        let log = bitmap.trailing_zeros() as usize;
-        bitmap &= bitmap - 1;
-        write_position(into, vector[log]);
+    let mut rest = bitmap;
+    while let log = rest.trailing_zeros() as usize
+        && let Some(entry) = vector.get(log)
+    {
+        rest &= rest - 1;
+        write_position(into, *entry);
     }
+    bitmap
 }
 
 /// A record comes after everything that its LV covers.

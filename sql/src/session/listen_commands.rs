@@ -76,7 +76,7 @@ impl Session {
         }
         let delivered = self.mailbox.take();
         for notification in &delivered {
-            self.durability.merge(&notification.durability);
+            self.durability.merge(notification.durability.clone());
         }
         delivered
     }

@@ -91,7 +91,7 @@ impl Session {
         self.transaction_number
     }
 
-    fn note_durability(&mut self, durability: &Durability) {
+    fn note_durability(&mut self, durability: Durability) {
         if self.view.settings.is_commit_synchronous() {
             self.durability.merge(durability);
         }
@@ -114,13 +114,13 @@ impl Session {
                         let durability = self.view.worker.rollback_to(last.savepoint);
                         self.view.environment.go_back(&last.gathered);
                         self.listen_changes.truncate(last.listens);
-                        self.note_durability(&durability);
+                        self.note_durability(durability);
                         self.view.note_taken_back();
                     }
                     None => {
                         let durability = self.view.worker.rollback();
                         self.view.environment.go_back(&Gathered::default());
-                        self.note_durability(&durability);
+                        self.note_durability(durability);
                     }
                 }
                 self.state = State::Failed;
@@ -132,7 +132,7 @@ impl Session {
     pub(super) fn roll_back(&mut self) {
         if self.view.worker.in_transaction() {
             let durability = self.view.worker.rollback();
-            self.note_durability(&durability);
+            self.note_durability(durability);
         }
         self.end(false);
     }
@@ -191,7 +191,7 @@ impl Session {
         match tidied.and_then(|()| self.commit_and_notify()) {
             Ok(durability) => {
                 // The current setting counts, before a SET LOCAL ends.
-                self.note_durability(&durability);
+                self.note_durability(durability);
                 self.state = State::Idle;
                 self.end(true);
                 Ok(())

@@ -26,7 +26,7 @@ fn poll(durability: &mut Durability, wakes: &Arc<CountWakes>) -> Poll<Result<()>
 }
 
 fn needing(watch: &LocalArc<DurableWatch>, entries: &[u64]) -> Durability {
-    Durability::new(watch, &LsnVector::from_slice(entries))
+    Durability::new(watch, &LsnVector::from_slice(entries), !0)
 }
 
 fn poison(watch: &DurableWatch) {
@@ -88,9 +88,9 @@ fn a_clone_waits_on_its_own_and_a_dropped_waiter_is_forgotten() {
 fn a_merged_durability_needs_both() {
     let watch = watch_of(2);
     let mut both = Durability::immediate();
-    both.merge(&needing(&watch, &[8]));
-    both.merge(&needing(&watch, &[0, 8]));
-    both.merge(&Durability::immediate());
+    both.merge(needing(&watch, &[8]));
+    both.merge(needing(&watch, &[0, 8]));
+    both.merge(Durability::immediate());
     watch.advance(0, Lsn(8));
     assert!(!both.is_durable());
     watch.advance(1, Lsn(8));

@@ -24,7 +24,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Malformed;
 use super::argument::{read_argument, write_argument};
-use super::varint::{read_varint, unzigzag, write_varint, zigzag};
+use super::varint::{read_varint, unzigzag, word_of_varint, write_start, write_varint, zigzag};
 
 /// Stands where an operation has its table and kind.
 pub(super) const COMMAND_HEAD: u64 = 4;
@@ -100,10 +100,11 @@ pub fn write_command_head(
     let flags = captured.clock.map_or(0, |_| CAPTURED_CLOCK)
         | captured.random_seed.map_or(0, |_| CAPTURED_RANDOM)
         | captured.identity.map_or(0, |_| CAPTURED_IDENTITY);
-    write_varint(into, COMMAND_HEAD);
-    into.push(flags);
-    write_varint(into, u64::from(routine.0));
-    into.extend_from_slice(&version_hash.to_le_bytes());
+    let (number, number_bytes) = word_of_varint(u64::from(routine.0));
+    let before_hash = 2 + number_bytes;
+    let called = u128::from(COMMAND_HEAD) | u128::from(flags) << 8 | u128::from(number) << 16;
+    let hash = u128::from(version_hash) << (u8::BITS as usize * before_hash);
+    write_start(into, called | hash, before_hash + size_of::<u32>());
     if let Some(clock) = captured.clock {
         write_varint(into, zigzag(clock.transaction_time));
         write_varint(into, zigzag(clock.statement_time.wrapping_sub(clock.transaction_time)));

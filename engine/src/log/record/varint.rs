@@ -19,6 +19,27 @@ pub fn write_varint(into: &mut Vec<u8>, value: u64) {
     }
 }
 
+/// Writes a byte, then a number.
+#[inline]
+pub fn write_tagged_varint(into: &mut Vec<u8>, tag: u8, value: u64) {
+    if value < 1 << 56 {
+        let (word, bytes) = word_of_varint(value);
+        write_start(into, u128::from(word) << 8 | u128::from(tag), 1 + bytes);
+    } else {
+        into.push(tag);
+        write_long_varint(into, value);
+    }
+}
+
+/// Writes the low bytes of a word, low first: all of them, and then takes the rest back, because their number
+/// is not known when this program is compiled.
+#[inline]
+pub fn write_start(into: &mut Vec<u8>, word: u128, bytes: usize) {
+    let start = into.len();
+    into.extend_from_slice(&word.to_le_bytes());
+    into.truncate(start + bytes);
+}
+
 #[cold]
 fn write_long_varint(into: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -103,6 +124,9 @@ mod tests {
             let mut offset = 0;
             assert_eq!(read_varint(&written, &mut offset), Ok(value));
             assert_eq!(offset, written.len());
+            let mut tagged = vec![7];
+            write_tagged_varint(&mut tagged, 9, value);
+            assert_eq!((&tagged[..2], &tagged[2..]), (&[7, 9][..], &written[..]), "{value:x}");
         }
     }
 }

@@ -76,7 +76,7 @@ impl Fixture {
 
     /// A handle to wait for this vector.
     fn durability(&self, vector: &LsnVector) -> Durability {
-        Durability::new(&self.taurus.watch(), vector)
+        Durability::new(&self.taurus.watch(), vector, !0)
     }
 
     fn reader(&self, log: usize) -> LogReader {
@@ -127,7 +127,7 @@ fn reader_after(anchor: &[u64]) -> VectorReader {
 
 fn compressed(vector: &[u64], anchor: &[u64]) -> Vec<u8> {
     let mut field = Vec::new();
-    compress(vector, |log| anchor[log], &mut field);
+    compress(vector, anchor.iter().copied(), &mut field);
     field
 }
 
@@ -299,7 +299,7 @@ fn anchors(fixture: &Fixture, log: usize) -> Vec<LsnVector> {
 fn anchors_hold_durable_positions_only_and_the_floor_follows() {
     let fixture = fixture(2);
     let taurus = &fixture.taurus;
-    let floor = || taurus.anchors.floor(0);
+    let floor = || Lsn(taurus.anchors.floor()[0].load(Ordering::Acquire));
     let payload = CommitPayload { operations: &[1; 400], commit: Commit::default() };
     let mut last = Lsn::ZERO;
     for number in 0..3000 {

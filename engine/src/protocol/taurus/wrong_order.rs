@@ -16,6 +16,8 @@ pub(super) fn append<'a>(
     payload: &CommitPayload<'_>,
     progress: &'a mut AppendProgress,
 ) -> Result<Append<Reserved<'a>>> {
+    use std::sync::atomic::Ordering;
+
     use super::compress;
     use crate::log::append::CommitPlace;
     use crate::log::record::{CommitHeader, HEADER_BYTES, encode_commit, filler_header};
@@ -29,8 +31,8 @@ pub(super) fn append<'a>(
     taurus.freeze(dependencies, payload.commit.is_barrier);
     let vector = dependencies.vector.entries();
     let commit = CommitHeader { fragment_of: None, commit: payload.commit };
-    let anchor = |of| taurus.anchors.published(log, of);
-    let write_field = |header: &mut Vec<u8>| compress(vector, anchor, header);
+    let anchor = taurus.anchors.published(log).iter().map(|entry| entry.load(Ordering::Acquire));
+    let write_field = |header: &mut Vec<u8>| _ = compress(vector, anchor, header);
     let length = encode_commit(&mut progress.header, commit, write_field, payload.operations.len());
     let unused = room - length;
     if unused > 0 {

@@ -60,7 +60,7 @@ impl Subject {
     /// Appends a transaction that names these positions.
     fn append(&mut self, log: usize, operations: &[u8], named: &[u64]) {
         let mut progress = AppendProgress::default();
-        let field = |header: &mut Vec<u8>| compress(named, |_| 0, header);
+        let field = |header: &mut Vec<u8>| _ = compress(named, std::iter::repeat(0), header);
         let end = loop {
             let fragments = self.running.append_fragments(log, log, &mut progress, operations);
             let ticket = match fragments.expect("nothing fails") {
