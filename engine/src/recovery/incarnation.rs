@@ -28,6 +28,9 @@ pub(super) struct ToReplay<'a> {
     pub(super) is_salvage: bool,
 }
 
+/// All logs, each with the positions that are replayed. A log has no source if a salvage keeps nothing of it.
+pub(super) type Sources = Vec<(Option<ReplaySource>, Range<u64>)>;
+
 /// Where the logs are read from.
 pub(super) struct Beginning {
     from: Vec<u64>,
@@ -45,22 +48,52 @@ impl ToReplay<'_> {
         Beginning { from: from.entries().to_vec(), replayed: None, after }
     }
 
-    /// All logs, each with the positions that are replayed, for the schedule. A log has no source if a
-    /// salvage keeps nothing of it.
-    pub(super) fn sources_of_schedule(
+    /// What a replay key by key begins with.
+    pub(super) fn by_key(&self, config: &Config) -> Result<(Sources, ByKeyOptions)> {
+        let beginning = self.beginning();
+        let (numbering, after) = match self.order()? {
+            Order::Total => (Numbering::Place, beginning.from.first().copied().unwrap_or(0)),
+            Order::Positions => (Numbering::Time, beginning.after),
+        };
+        let sources = self.sources(config, &beginning, BatchLimits::for_by_key())?;
+        Ok((sources, ByKeyOptions { workers: self.workers, numbering, after }))
+    }
+
+    /// What a replay by positions begins with.
+    pub(super) fn by_position(
         &self,
         config: &Config,
         beginning: &Beginning,
-    ) -> Result<Vec<(Option<ReplaySource>, Range<u64>)>> {
+    ) -> Result<(Sources, ScheduleOptions)> {
+        let is_total = self.order()? == Order::Total;
+        let (mode, after) = (config.recovery_mode, beginning.after);
+        let options = ScheduleOptions { workers: self.workers, mode, is_total, after };
+        Ok((self.sources_of_schedule(config, beginning)?, options))
+    }
+
+    /// Where what is left begins.
+    pub(super) fn beginning_of(&self, Rest { from, replayed }: Rest, numbering: Numbering) -> Beginning {
+        match numbering {
+            Numbering::Time => {
+                Beginning { from, replayed: Some(ReplayedUpTo::Time(replayed)), after: replayed }
+            }
+            Numbering::Place => {
+                let after = self.beginning().after;
+                Beginning { from, replayed: Some(ReplayedUpTo::Place(Lsn(replayed))), after }
+            }
+        }
+    }
+
+    fn order(&self) -> Result<Order> {
+        Ok(recovery(&self.incarnation.protocol, self.incarnation.logs)?.order())
+    }
+
+    /// All logs, for the schedule.
+    pub(super) fn sources_of_schedule(&self, config: &Config, beginning: &Beginning) -> Result<Sources> {
         self.sources(config, beginning, BatchLimits::for_schedule(Grain::of(self.workers)))
     }
 
-    fn sources(
-        &self,
-        config: &Config,
-        beginning: &Beginning,
-        limits: BatchLimits,
-    ) -> Result<Vec<(Option<ReplaySource>, Range<u64>)>> {
+    fn sources(&self, config: &Config, beginning: &Beginning, limits: BatchLimits) -> Result<Sources> {
         let sources = beginning.from.iter().enumerate().map(|(log, start)| {
             let end = self.scope.end.get(log);
             let source = self.source(config, (log, Lsn(*start)), beginning.replayed, limits)?;
@@ -110,24 +143,12 @@ pub(super) fn replay_incarnation<R: ReplayByKey>(
     if config.replays_by_position {
         return replay_by_schedule(config, to_replay, replay);
     }
-    let beginning = to_replay.beginning();
-    let ToReplay { incarnation, workers, .. } = *to_replay;
-    let (numbering, after) = match recovery(&incarnation.protocol, incarnation.logs)?.order() {
-        Order::Total => (Numbering::Place, beginning.from.first().copied().unwrap_or(0)),
-        Order::Positions => (Numbering::Time, beginning.after),
-    };
-    let options = ByKeyOptions { workers, numbering, after };
-    let sources = to_replay.sources(config, &beginning, BatchLimits::for_by_key())?;
+    let (sources, options) = to_replay.by_key(config)?;
     let by_key::Replayed { transactions, rest } = by_key::run(sources, Arc::clone(&replay), options)?;
-    let Some(Rest { from, replayed }) = rest else {
+    let Some(rest) = rest else {
         return Ok(Replayed { transactions, was_serial: false });
     };
-    let beginning = match numbering {
-        Numbering::Time => Beginning { from, replayed: Some(ReplayedUpTo::Time(replayed)), after: replayed },
-        Numbering::Place => {
-            Beginning { from, replayed: Some(ReplayedUpTo::Place(Lsn(replayed))), ..beginning }
-        }
-    };
+    let beginning = to_replay.beginning_of(rest, options.numbering);
     let rest = schedule_from(config, to_replay, replay, &beginning)?;
     Ok(Replayed { transactions: transactions + rest.transactions, ..rest })
 }
@@ -147,10 +168,6 @@ fn schedule_from<R: Replay>(
     replay: Arc<R>,
     beginning: &Beginning,
 ) -> Result<Replayed> {
-    let ToReplay { incarnation, workers, .. } = to_replay;
-    let is_total = recovery(&incarnation.protocol, incarnation.logs)?.order() == Order::Total;
-    let sources = to_replay.sources_of_schedule(config, beginning)?;
-    let (mode, after) = (config.recovery_mode, beginning.after);
-    let options = ScheduleOptions { workers: *workers, mode, is_total, after };
+    let (sources, options) = to_replay.by_position(config, beginning)?;
     schedule::run(sources, replay, options)
 }

@@ -253,6 +253,14 @@ impl<R: Replay> Worker<R> {
     }
 }
 
+/// What has become of a window.
+#[derive(Clone, Copy)]
+struct Moved {
+    watermark: u64,
+    /// Whether it had been full, and is no longer.
+    is_open_again: bool,
+}
+
 /// A batch on its way through a worker.
 struct Pass<'a> {
     log: usize,
@@ -273,39 +281,9 @@ pub(crate) fn run<S: Source, R: Replay>(
 ) -> Result<Replayed> {
     let wants_one = options.is_total || options.mode == RecoveryMode::Serial;
     let workers = if wants_one { 1 } else { options.workers.max(1) };
-    let logs = sources.into_iter().map(|(source, positions)| Log {
-        source: LongLock::new(source),
-        handed_out: AtomicU64::new(positions.start),
-        in_flight: AtomicUsize::new(0),
-        is_exhausted: AtomicBool::new(false),
-        window: CachePadded::new(Mutex::new(Window::beginning_at(positions.start))),
-        positions,
-        is_full: AtomicBool::new(false),
-        held: Mutex::new(None),
-        is_held: AtomicBool::new(false),
-        is_released: AtomicBool::new(false),
-        watermark: CachePadded::new(Watermark::new()),
-        times: CachePadded::new(LogTimes::later_than(options.after)),
-    });
-    let logs: Vec<Log<S>> = logs.collect();
-    for log in &logs {
-        log.watermark.raise(log.window.lock().advance(), &mut Vec::new());
-    }
+    // Bounded: one for each worker.
     let mut queues: Vec<_> = (0..workers).map(|_| Deque::new_fifo()).collect();
-    let schedule = Arc::new(Schedule {
-        logs,
-        replay,
-        ready: queues.iter().map(Deque::stealer).collect(),
-        in_pieces: InPieces::new(workers),
-        idle: Idle::new(workers),
-        published: Grain::of(workers).published,
-        contention: Contention::new(options.mode),
-        low: AtomicU64::new(options.after),
-        transactions: AtomicU64::new(0),
-        has_failed: AtomicBool::new(false),
-        error: Mutex::new(None),
-        reported: Mutex::new(crate::sync::now()),
-    });
+    let schedule = Arc::new(Schedule::new(sources, replay, options, &queues));
     schedule.replay.on_low(options.after);
     let mut worker = Worker::new(0, queues.remove(0), schedule.logs.len());
     let was_parallel = workers > 1 && schedule.replay_in_parallel(queues, &mut worker)?;
@@ -348,6 +326,49 @@ impl<S: Source, R: Replay> Shared for Schedule<S, R> {
 }
 
 impl<S: Source, R: Replay> Schedule<S, R> {
+    /// Of as many workers as there are queues.
+    fn new(
+        sources: Vec<(S, Range<u64>)>,
+        replay: Arc<R>,
+        options: ScheduleOptions,
+        queues: &[Deque<ReadyRecord>],
+    ) -> Schedule<S, R> {
+        let logs = sources.into_iter().map(|(source, positions)| Log {
+            source: LongLock::new(source),
+            handed_out: AtomicU64::new(positions.start),
+            in_flight: AtomicUsize::new(0),
+            is_exhausted: AtomicBool::new(false),
+            window: CachePadded::new(Mutex::new(Window::beginning_at(positions.start))),
+            positions,
+            is_full: AtomicBool::new(false),
+            held: Mutex::new(None),
+            is_held: AtomicBool::new(false),
+            is_released: AtomicBool::new(false),
+            watermark: CachePadded::new(Watermark::new()),
+            times: CachePadded::new(LogTimes::later_than(options.after)),
+        });
+        // Bounded: one for each log.
+        let logs: Vec<Log<S>> = logs.collect();
+        for log in &logs {
+            log.watermark.raise(log.window.lock().advance(), &mut Vec::new());
+        }
+        let workers = queues.len();
+        Schedule {
+            logs,
+            replay,
+            ready: queues.iter().map(Deque::stealer).collect(),
+            in_pieces: InPieces::new(workers),
+            idle: Idle::new(workers),
+            published: Grain::of(workers).published,
+            contention: Contention::new(options.mode),
+            low: AtomicU64::new(options.after),
+            transactions: AtomicU64::new(0),
+            has_failed: AtomicBool::new(false),
+            error: Mutex::new(None),
+            reported: Mutex::new(crate::sync::now()),
+        }
+    }
+
     /// Returns true if that was all, and false if the contention was found to be high, so that one worker
     /// replays the rest.
     fn replay_in_parallel(
@@ -422,17 +443,24 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         !log.is_exhausted.load(Ordering::Relaxed) && !log.is_full.load(Ordering::Relaxed)
     }
 
-    /// Takes the next batch of the log that is furthest behind, if possible of one that no other worker
-    /// serves.
-    fn take_batch(&self, worker: &mut Worker<R>, batch: &mut Batch) -> Result<Option<(usize, OpenSlot)>> {
+    /// The logs of which a batch may be handed out, the one that is furthest behind first.
+    fn candidates(&self) -> SmallVec<[usize; 8]> {
         let mut candidates: SmallVec<[(f64, usize); 8]> = SmallVec::new();
         for (number, log) in self.logs.iter().enumerate().filter(|(_, log)| self.is_open(log)) {
             let all = log.positions.end - log.positions.start;
             candidates.push((log.bytes_done() as f64 / all.max(1) as f64, number));
         }
         candidates.sort_by(|one, other| one.0.total_cmp(&other.0));
+        // Bounded: one for each log.
+        candidates.into_iter().map(|(_, number)| number).collect()
+    }
+
+    /// Takes the next batch of the log that is furthest behind, if possible of one that no other worker
+    /// serves.
+    fn take_batch(&self, worker: &mut Worker<R>, batch: &mut Batch) -> Result<Option<(usize, OpenSlot)>> {
+        let candidates = self.candidates();
         for may_share in [false, true] {
-            for (_, number) in &candidates {
+            for number in &candidates {
                 let log = &self.logs[*number];
                 let source = match may_share {
                     // The worker that holds the source is about to hand out a batch: waiting for it is short.
@@ -569,29 +597,39 @@ impl<S: Source, R: Replay> Schedule<S, R> {
     /// Tells the window how far the pass has come, parks what is blocked, and replays what became ready by
     /// that.
     fn publish(&self, worker: &mut Worker<R>, pass: &mut Pass<'_>) -> Result<()> {
+        let moved = self.note_passed(worker, pass);
+        self.tell_passed(worker, pass, moved);
+        self.run_ready(worker)
+    }
+
+    fn note_passed(&self, worker: &Worker<R>, pass: &Pass<'_>) -> Moved {
         let log = &self.logs[pass.log];
-        let (watermark, is_open_again) = {
-            let mut window = log.window.lock();
-            for (number, _) in &worker.blocked {
-                let entry = &pass.batch.entries[*number];
-                window.park(pass.slot, entry.start, pass.batch.operations(entry).len());
-            }
-            window.pass(pass.slot, pass.position);
-            let is_full = window.parked_records() >= WINDOW_RECORDS || window.parked_bytes() >= WINDOW_BYTES;
-            let was_full = log.is_full.swap(is_full, Ordering::Relaxed);
-            (window.advance(), was_full && !is_full)
-        };
-        if is_open_again {
-            self.idle.announce();
+        let mut window = log.window.lock();
+        for (number, _) in &worker.blocked {
+            let entry = &pass.batch.entries[*number];
+            window.park(pass.slot, entry.start, pass.batch.operations(entry).len());
         }
-        pass.is_contiguous = watermark >= pass.position;
-        self.raise(pass.log, watermark, worker);
+        window.pass(pass.slot, pass.position);
+        let is_full = window.parked_records() >= WINDOW_RECORDS || window.parked_bytes() >= WINDOW_BYTES;
+        let was_full = log.is_full.swap(is_full, Ordering::Relaxed);
+        Moved { watermark: window.advance(), is_open_again: was_full && !is_full }
+    }
+
+    fn tell_passed(&self, worker: &mut Worker<R>, pass: &mut Pass<'_>, moved: Moved) {
+        pass.is_contiguous = moved.watermark >= pass.position;
+        self.tell_moved(worker, pass.log, moved);
         for (number, blocking) in std::mem::take(&mut worker.blocked) {
             let parked = self.copy_out(pass, number);
             self.wait_at(worker, blocking, parked);
         }
         self.examine_woken(worker);
-        self.run_ready(worker)
+    }
+
+    fn tell_moved(&self, worker: &mut Worker<R>, log: usize, moved: Moved) {
+        if moved.is_open_again {
+            self.idle.announce();
+        }
+        self.raise(log, moved.watermark, worker);
     }
 
     fn raise(&self, log: usize, watermark: u64, worker: &mut Worker<R>) {

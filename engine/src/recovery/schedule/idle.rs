@@ -91,27 +91,9 @@ impl Idle {
 
     /// Sleeps until work is announced. `has_work` is asked again after the worker has registered.
     pub(crate) fn sleep(&self, has_work: impl Fn() -> bool) -> Woken {
-        let number = {
-            let mut state = self.state.lock();
-            if state.is_over {
-                return Woken::Over;
-            }
-            // Registered before the last look, so that the others see it.
-            self.sleepers.store(state.sleepers.len() + 1, Ordering::Relaxed);
-            fence(Ordering::SeqCst);
-            if has_work() {
-                self.sleepers.store(state.sleepers.len(), Ordering::Relaxed);
-                return Woken::Again;
-            }
-            if state.sleepers.len() + 1 == self.workers {
-                // No worker is left that could announce anything.
-                self.end(&mut state);
-                return Woken::Over;
-            }
-            state.sleeps += 1;
-            let number = state.sleeps;
-            state.sleepers.push((number, current()));
-            number
+        let number = match self.fall_asleep(has_work) {
+            Ok(number) => number,
+            Err(woken) => return woken,
         };
         loop {
             park();
@@ -123,6 +105,41 @@ impl Idle {
                 return Woken::Again;
             }
         }
+    }
+
+    /// Registers the calling thread as a sleeper, under the number that is returned, unless it must not
+    /// sleep.
+    pub(super) fn fall_asleep(&self, has_work: impl Fn() -> bool) -> Result<u64, Woken> {
+        let mut state = self.state.lock();
+        if state.is_over {
+            return Err(Woken::Over);
+        }
+        // Registered before the last look, so that the others see it.
+        self.sleepers.store(state.sleepers.len() + 1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if has_work() {
+            self.sleepers.store(state.sleepers.len(), Ordering::Relaxed);
+            return Err(Woken::Again);
+        }
+        if state.sleepers.len() + 1 == self.workers {
+            // No worker is left that could announce anything.
+            self.end(&mut state);
+            return Err(Woken::Over);
+        }
+        state.sleeps += 1;
+        let number = state.sleeps;
+        state.sleepers.push((number, current()));
+        Ok(number)
+    }
+
+    /// Passes on the numbers of those that sleep.
+    pub(super) fn see_sleepers(&self, mut see: impl FnMut(u64)) {
+        self.state.lock().sleepers.iter().for_each(|(number, _)| see(*number));
+    }
+
+    /// How many sleep.
+    pub(super) fn sleepers(&self) -> usize {
+        self.sleepers.load(Ordering::Relaxed)
     }
 }
 

@@ -6,13 +6,20 @@
 
 use hyades_types::error::Result;
 
-use super::{Parked, ReadyRecord, Replay, Schedule, Source, WINDOW_BYTES, WINDOW_RECORDS, Worker};
+use super::{
+    Moved, Parked, ReadyRecord, Replay, Schedule, SlotNumber, Source, WINDOW_BYTES, WINDOW_RECORDS, Worker,
+};
 use crate::sync::Ordering;
 
 /// A worker looks for work this many times before it sleeps, with pauses that make some 50 us in all: waking
 /// it would take longer than most waits.
-const LOOKS_BEFORE_SLEEP: usize = 100;
+pub(super) const LOOKS_BEFORE_SLEEP: usize = 100;
 const PAUSES_BETWEEN_LOOKS: usize = 16;
+
+/// The time between two looks.
+pub(super) fn pause() {
+    (0..PAUSES_BETWEEN_LOOKS).for_each(|_| std::hint::spin_loop());
+}
 
 impl<S: Source, R: Replay> Schedule<S, R> {
     /// Looks for work for a while. False if there was none.
@@ -24,7 +31,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             if self.idle.is_over() {
                 return false;
             }
-            (0..PAUSES_BETWEEN_LOOKS).for_each(|_| std::hint::spin_loop());
+            pause();
         }
         false
     }
@@ -58,27 +65,27 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         worker: &mut Worker<R>,
         ReadyRecord(parked): ReadyRecord,
     ) -> Result<()> {
-        let (number, slot, start) = (parked.place.log, parked.slot, parked.start);
+        let (log, slot, start) = (parked.place.log, parked.slot, parked.start);
         self.replay_parked(worker, *parked)?;
         worker.transactions += 1;
-        let log = &self.logs[number];
-        let (watermark, was_full) = {
-            let mut window = log.window.lock();
-            window.finish(slot, start);
-            let is_full =
-                window.parked_records() >= WINDOW_RECORDS / 2 || window.parked_bytes() >= WINDOW_BYTES / 2;
-            let was_full = !is_full && log.is_full.load(Ordering::Relaxed);
-            if was_full {
-                log.is_full.store(false, Ordering::Relaxed);
-            }
-            (window.advance(), was_full)
-        };
-        if was_full {
-            self.idle.announce();
-        }
-        self.raise(number, watermark, worker);
+        let moved = self.note_finished(log, slot, start);
+        self.tell_moved(worker, log, moved);
         self.examine_woken(worker);
         Ok(())
+    }
+
+    /// A record that was parked has been replayed.
+    pub(super) fn note_finished(&self, log: usize, slot: SlotNumber, start: u64) -> Moved {
+        let log = &self.logs[log];
+        let mut window = log.window.lock();
+        window.finish(slot, start);
+        let is_full =
+            window.parked_records() >= WINDOW_RECORDS / 2 || window.parked_bytes() >= WINDOW_BYTES / 2;
+        let is_open_again = !is_full && log.is_full.load(Ordering::Relaxed);
+        if is_open_again {
+            log.is_full.store(false, Ordering::Relaxed);
+        }
+        Moved { watermark: window.advance(), is_open_again }
     }
 
     /// Takes a record from the queue of another worker, those that follow this one first.
