@@ -31,7 +31,8 @@
 //!   `by_key`, `schedule`, their `workers`, `replay` (a transaction), `command` (a call), `pieces` (a large
 //!   transaction);
 //! * with transactions let in: `on_demand`, `passes`;
-//! * `salvage`: logs that are refused; `verify`: one number for a state.
+//! * `salvage`: logs that are refused; `verify`: one number for a state;
+//! * `study`: a replay that is measured, or runs in `simulated_time`.
 //!
 //! Recovery writes nothing (pitfall 17), except that it removes digests that are of no use any more. Its
 //! result holds the manifest with the last ELV frozen. The code that opens the database adds the new
@@ -65,6 +66,8 @@ mod replay_source;
 pub mod salvage;
 mod schedule;
 mod scope;
+mod simulated_time;
+pub mod study;
 mod tail;
 mod verify;
 mod workers;

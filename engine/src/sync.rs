@@ -57,6 +57,8 @@ pub(crate) use threads::{Condvar, JoinHandle, LongLock, sleep, spawn, yield_now}
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
+
 use crate::conductor;
 
 /// While it lives, the calling thread gets the processor time that others leave, but at least a tenth of one
@@ -102,6 +104,21 @@ pub(crate) fn now() -> Instant {
 /// The seconds since then.
 pub(crate) fn seconds_since(begun: Instant) -> f64 {
     now().duration_since(begun).as_secs_f64()
+}
+
+/// The processor time that the calling thread has taken.
+pub(crate) fn thread_time() -> Duration {
+    processor_time(ClockId::ThreadCPUTime)
+}
+
+/// The processor time that all threads of this process have taken.
+pub(crate) fn process_time() -> Duration {
+    processor_time(ClockId::ProcessCPUTime)
+}
+
+fn processor_time(clock: ClockId) -> Duration {
+    let taken = clock_gettime(clock);
+    Duration::new(taken.tv_sec.unsigned_abs(), taken.tv_nsec.unsigned_abs() as u32)
 }
 
 /// Unpredictable bytes.

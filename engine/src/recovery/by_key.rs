@@ -40,6 +40,7 @@
 //! patched need the order, which partitions give for nothing.
 
 mod routing;
+pub(super) mod simulated;
 mod state;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -143,6 +144,11 @@ struct ByKey<S, R> {
     changed: Condvar,
 }
 
+/// Into how many partitions keys are divided.
+fn partitions(workers: usize) -> usize {
+    if workers == 1 { 1 } else { (workers * PARTITIONS_PER_WORKER).min(MOST_PARTITIONS) }
+}
+
 /// Replays all logs: their sources, and where each begins and ends.
 pub(crate) fn run<S: Source, R: ReplayByKey>(
     sources: Vec<(S, Range<u64>)>,
@@ -151,7 +157,7 @@ pub(crate) fn run<S: Source, R: ReplayByKey>(
 ) -> Result<Replayed> {
     let workers = options.workers.max(1);
     let (sources, positions): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
-    let partitions = if workers == 1 { 1 } else { (workers * PARTITIONS_PER_WORKER).min(MOST_PARTITIONS) };
+    let partitions = partitions(workers);
     let shared = Arc::new(ByKey {
         sources: sources.into_iter().map(LongLock::new).collect(),
         replay,

@@ -23,7 +23,8 @@
 //! * `grain`: how much is taken at once;
 //! * `pieces`: large transactions, shared among workers;
 //! * `low`: the time of which nothing earlier is left;
-//! * `idle`: where workers sleep; `contention`: when one worker is faster; `serial`: that worker.
+//! * `idle`: where workers sleep; `contention`: when one worker is faster; `serial`: that worker;
+//! * `simulated`: all of this in simulated time.
 //!
 //! Most waiting is for anchors: a vector whose entries were left out reads as the last anchor, so nothing in
 //! a log can be replayed before the other logs have come as far as its anchor says. A batch whose *floor*
@@ -52,6 +53,7 @@ mod low;
 mod pieces;
 mod ready;
 mod serial;
+pub(super) mod simulated;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod watermark;

@@ -252,6 +252,10 @@ impl State {
         Some((Next::Over, true))
     }
 
+    pub(super) fn is_round_running(&self) -> bool {
+        self.round.is_some()
+    }
+
     fn next_partition(&mut self) -> Option<Next> {
         let running = self.round.as_mut().filter(|running| running.next < self.partitions)?;
         running.next += 1;

@@ -8,19 +8,25 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 
 /// Bytes of a record in the synthetic logs.
-const RECORD: u64 = 16;
+pub(super) const RECORD: u64 = 16;
 
 #[derive(Clone, Debug)]
-struct SyntheticRecord {
-    end: u64,
-    vector: Vec<u64>,
-    time: u64,
+pub(super) struct SyntheticRecord {
+    pub(super) end: u64,
+    pub(super) vector: Vec<u64>,
+    pub(super) time: u64,
 }
 
 /// Hands out a log in batches of a fixed number of records.
-struct SyntheticSource {
+pub(super) struct SyntheticSource {
     records: std::vec::IntoIter<SyntheticRecord>,
     batch_records: usize,
+}
+
+impl SyntheticSource {
+    pub(super) fn new(records: Vec<SyntheticRecord>, batch_records: usize) -> SyntheticSource {
+        SyntheticSource { records: records.into_iter(), batch_records }
+    }
 }
 
 fn entry(start: u64, end: u64, vector: usize, operations: BatchBytes) -> BatchEntry {
@@ -50,7 +56,7 @@ impl Source for SyntheticSource {
 
 /// Checks the order: keeps which records are done, and whether everything before a position is.
 #[derive(Default)]
-struct Checker {
+pub(super) struct Checker {
     done: Mutex<HashMap<(usize, u64), ()>>,
     prefix: Mutex<Vec<u64>>,
     low: AtomicU64,
@@ -98,7 +104,7 @@ impl Replay for Checker {
 
 /// Logs as a run of real transactions would write them: each record's vector names positions reserved before
 /// it.
-fn random_logs(seed: u64, logs: usize, records: usize, reach: u64) -> Vec<Vec<SyntheticRecord>> {
+pub(super) fn random_logs(seed: u64, logs: usize, records: usize, reach: u64) -> Vec<Vec<SyntheticRecord>> {
     let mut random = StdRng::seed_from_u64(seed);
     let mut written: Vec<Vec<SyntheticRecord>> = vec![Vec::new(); logs];
     for time in 1..=records as u64 {
