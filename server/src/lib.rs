@@ -6,7 +6,8 @@
 //! * who is there: [`registry`] (connected clients), [`hang_up`] (those that left during a statement);
 //! * [`connection`]: one client's conversation; [`serve`]: the whole life of a server process;
 //! * for operators: [`logging`] (the server's log), [`http`], [`top_command`];
-//! * the other commands: [`log_command`] (inspects logs), [`recover_command`] (makes a new database from
+//! * the other commands: [`log_command`] (inspects logs), [`study_command`] (replays them in simulated time),
+//!   [`recover_command`] (makes a new database from
 //!   them), [`backup_command`] (backups, points in time, checks) with [`object_disk`] (in object stores).
 
 pub mod backup_command;
@@ -22,6 +23,7 @@ pub mod recover_command;
 pub mod registry;
 pub mod scram;
 pub mod serve;
+pub mod study_command;
 pub mod tls;
 pub mod top_command;
 pub mod users;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
-use hyades_engine::inspect::graph::{Bounds, Graph, Node, Weight};
+use hyades_engine::inspect::graph::{Bounds, Graph, Node, Orders, Weight};
 use hyades_engine::inspect::{EntryBody, Inspection, Schema};
 use hyades_engine::log::manifest::Incarnation;
 use serde_json::json;
@@ -62,7 +62,12 @@ impl Cost {
 pub(super) fn run(arguments: &GraphArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let inspection = arguments.common.open()?;
     let incarnation = arguments.common.incarnation(&inspection)?;
-    let (graph, without_keys) = read(arguments, &inspection, incarnation)?;
+    let range = Range {
+        from: arguments.from,
+        limit: arguments.limit.unwrap_or(if arguments.dot { 200 } else { 1_000_000 }),
+        cost: arguments.cost,
+    };
+    let (graph, without_keys) = read(&range, &inspection, incarnation)?;
     if graph.is_empty() {
         return Err(Failure::Sentence("there is no transaction in this range of the logs".to_owned()));
     }
@@ -107,15 +112,31 @@ pub(super) fn run(arguments: &GraphArguments, out: &mut dyn Write) -> Result<(),
     print(&graph, &rows, without_keys, out)
 }
 
-/// The transactions that count in the chosen range, and how many of them do not name the keys they write.
-fn read(
-    arguments: &GraphArguments,
+/// The orders of the first transactions of an incarnation that count, at most so many.
+///
+/// # Errors
+/// Logs that cannot be read, and those of [`Graph::orders`].
+pub(crate) fn orders(
     inspection: &Inspection,
     incarnation: &Incarnation,
-) -> Result<(Graph, u64), Failure> {
+    limit: u64,
+) -> Result<Orders, Failure> {
+    let range = Range { from: 0, limit, cost: Cost::Transactions };
+    Ok(read(&range, inspection, incarnation)?.0.orders()?)
+}
+
+/// Which transactions are looked at.
+struct Range {
+    /// Their records end after this position.
+    from: u64,
+    limit: u64,
+    cost: Cost,
+}
+
+/// The transactions that count in the chosen range, and how many of them do not name the keys they write.
+fn read(range: &Range, inspection: &Inspection, incarnation: &Incarnation) -> Result<(Graph, u64), Failure> {
     let ends = inspection.ends(incarnation)?;
-    let limit = arguments.limit.unwrap_or(if arguments.dot { 200 } else { 1_000_000 });
-    let each = limit.div_ceil(incarnation.logs.max(1) as u64);
+    let each = range.limit.div_ceil(incarnation.logs.max(1) as u64);
     let mut graph = Graph::new(incarnation.logs, inspection.is_serial(incarnation));
     let mut without_keys = 0_u64;
     for log in 0..incarnation.logs {
@@ -125,14 +146,14 @@ fn read(
                 return Ok(ControlFlow::Continue(()));
             };
             let is_recovered = transaction.counts(log, entry.end, &ends);
-            if entry.end.0 <= arguments.from || !is_recovered {
+            if entry.end.0 <= range.from || !is_recovered {
                 return Ok(ControlFlow::Continue(()));
             }
             if left == 0 {
                 return Ok(ControlFlow::Break(()));
             }
             left -= 1;
-            let node = Node::new((entry.start, entry.end), transaction, &ends, arguments.cost.weight());
+            let node = Node::new((entry.start, entry.end), transaction, &ends, range.cost.weight());
             without_keys += u64::from(!node.knows_keys);
             graph.push(log, node);
             Ok(ControlFlow::Continue(()))

@@ -101,6 +101,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "http",
             "serve",
             "log_command",
+            "study_command",
             "recover_command",
             "backup_command",
             "top_command",
