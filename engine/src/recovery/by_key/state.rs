@@ -49,6 +49,8 @@ struct Part {
     /// As in its batch.
     go_on_from: u64,
     routed: Option<Arc<Routed>>,
+    /// The largest number of a record, once it has been routed.
+    last: u64,
 }
 
 struct Log {
@@ -61,6 +63,13 @@ struct Log {
     parts: VecDeque<Part>,
     /// The number of the first part.
     first: u64,
+    /// Bytes of all parts.
+    pending: u64,
+    /// How many of the first parts have been routed without a gap.
+    routed: usize,
+    /// How many of the first parts a round would complete, and their bytes.
+    complete: usize,
+    complete_bytes: u64,
     /// The bound after the parts that have been routed without a gap, those before `parts` included.
     bound: u64,
     /// As in the last part that has left `parts`.
@@ -163,6 +172,10 @@ impl Log {
             is_exhausted: false,
             parts: VecDeque::new(),
             first: 0,
+            pending: 0,
+            routed: 0,
+            complete: 0,
+            complete_bytes: 0,
             bound: after,
             go_on_from: positions.start,
             left_to: positions.start,
@@ -173,9 +186,16 @@ impl Log {
     /// Forgets the parts at the front that have been replayed. Returns the watermark, if it has grown.
     fn leave(&mut self, replayed: u64) -> Option<u64> {
         while let Some(part) = self.parts.front()
-            && part.routed.as_ref().is_some_and(|routed| routed.last <= replayed)
+            && part.routed.is_some()
+            && part.last <= replayed
         {
             (self.left_to, self.go_on_from) = (part.read_to, part.go_on_from);
+            self.pending -= part.bytes;
+            if self.complete > 0 {
+                self.complete -= 1;
+                self.complete_bytes -= part.bytes;
+            }
+            self.routed -= 1;
             self.parts.pop_front();
             self.first += 1;
         }
@@ -185,6 +205,27 @@ impl Log {
         let has_grown = watermark > self.watermark;
         self.watermark = watermark;
         has_grown.then_some(watermark)
+    }
+
+    /// Bytes of the first parts that a round up to this number would complete. The number only grows.
+    fn complete_bytes(&mut self, up_to: u64) -> u64 {
+        let is_complete = |part: &&Part| part.routed.is_some() && part.last <= up_to;
+        while let Some(part) = self.parts.get(self.complete).filter(is_complete) {
+            self.complete += 1;
+            self.complete_bytes += part.bytes;
+        }
+        self.complete_bytes
+    }
+
+    fn note_routed(&mut self, slot: u64, routed: Routed) {
+        if let Some(part) = self.parts.get_mut((slot - self.first) as usize) {
+            part.last = routed.last;
+            part.routed = Some(Arc::new(routed));
+        }
+        while let Some(part) = self.parts.get(self.routed).filter(|part| part.routed.is_some()) {
+            self.routed += 1;
+            self.bound = part.bound.max(self.bound);
+        }
     }
 
     /// See [`Rest::from`]. Everything that was read has been routed.
@@ -296,25 +337,21 @@ impl State {
     }
 
     /// Bytes of parts that a round up to this number would complete.
-    fn complete_bytes(&self, up_to: u64) -> u64 {
-        let is_complete = |part: &&Part| part.routed.as_ref().is_some_and(|routed| routed.last <= up_to);
-        self.logs.iter().flat_map(|log| &log.parts).filter(is_complete).map(|part| part.bytes).sum()
+    fn complete_bytes(&mut self, up_to: u64) -> u64 {
+        self.logs.iter_mut().map(|log| log.complete_bytes(up_to)).sum()
     }
 
     /// The log that is furthest behind, if it can be read now. Only that one is read beyond what is kept.
     fn log_to_read(&self) -> Option<usize> {
-        let pending: u64 = self.logs.iter().flat_map(|log| &log.parts).map(|part| part.bytes).sum();
+        let pending: u64 = self.logs.iter().map(|log| log.pending).sum();
         if self.gives_up || pending > MOST_BYTES {
             return None;
         }
-        let unread = self.logs.iter().enumerate().filter(|(_, log)| !log.is_exhausted);
-        let mut unread: Vec<(u64, u64, usize)> =
-            unread.map(|(number, log)| (log.read_bound, log.read_to - log.positions.start, number)).collect();
-        unread.sort_unstable();
-        if pending >= self.full_round_bytes * AHEAD_ROUNDS {
-            unread.truncate(1);
-        }
-        unread.into_iter().map(|(_, _, number)| number).find(|number| !self.logs[*number].is_read)
+        let is_far_ahead = pending >= self.full_round_bytes * AHEAD_ROUNDS;
+        let may_be_read = |log: &&(usize, &Log)| !log.1.is_exhausted && (is_far_ahead || !log.1.is_read);
+        let behind = |log: &(usize, &Log)| (log.1.read_bound, log.1.read_to - log.1.positions.start);
+        let furthest = self.logs.iter().enumerate().filter(|log| may_be_read(&log)).min_by_key(behind)?;
+        (!furthest.1.is_read).then_some(furthest.0)
     }
 
     /// A log has been read on, into the part that the worker was told.
@@ -326,7 +363,9 @@ impl State {
         log.read_bound = if is_end { LAST } else { bound.unwrap_or(0).max(log.read_bound) };
         let bytes = read_to - log.read_to + batch.assembled_bytes() as u64;
         let go_on_from = if is_end { read_to } else { batch.go_on_from };
-        log.parts.push_back(Part { read_to, bytes, bound: log.read_bound, go_on_from, routed: None });
+        let bound = log.read_bound;
+        log.parts.push_back(Part { read_to, bytes, bound, go_on_from, routed: None, last: 0 });
+        log.pending += bytes;
         log.read_to = read_to;
         self.gives_up |= batch.is_undated;
     }
@@ -338,12 +377,7 @@ impl State {
         self.gives_up |= routed.last == NEVER
             || (self.calls > CALLS && self.calls.saturating_mul(RECORDS_PER_CALL) > self.records);
         self.alone.extend(routed.alone.drain(..).map(|alone| (alone.number, alone)));
-        let log = &mut self.logs[log];
-        if let Some(part) = log.parts.get_mut((slot - log.first) as usize) {
-            part.routed = Some(Arc::new(routed));
-        }
-        let routed = log.parts.iter().take_while(|part| part.routed.is_some());
-        log.bound = routed.last().map_or(log.bound, |part| part.bound.max(log.bound));
+        self.logs[log].note_routed(slot, routed);
     }
 
     /// A partition of the round has been replayed. Returns something if the round has ended.
