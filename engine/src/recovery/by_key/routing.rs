@@ -59,7 +59,8 @@ impl Alone {
 pub(super) struct Routed {
     pub(super) log: usize,
     pub(super) records: Vec<RoutedRecord>,
-    /// The largest number of a record.
+    /// The smallest and the largest number of a record.
+    pub(super) first: u64,
     pub(super) last: u64,
     /// The bytes of the log, then those of transactions that were put together from fragments.
     sources: Vec<Arc<Vec<u8>>>,
@@ -73,6 +74,22 @@ pub(super) struct Routed {
 }
 
 impl Routed {
+    /// A batch of records without changes.
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn of_numbers(numbers: &[u64]) -> Routed {
+        let record = |number: &u64| RoutedRecord {
+            from: *number,
+            start: *number,
+            end: *number + 1,
+            number: *number,
+            source: 0,
+            operations: 0,
+        };
+        let ends = numbers.iter().min().zip(numbers.iter().max());
+        let (first, last) = ends.map_or((NEVER, 0), |(first, last)| (*first, *last));
+        Routed { first, last, records: numbers.iter().map(record).collect(), ..Routed::default() }
+    }
+
     pub(super) fn partition(&self, partition: usize) -> &[Change] {
         match self.starts.get(partition..partition + 2) {
             Some(&[from, to]) => &self.changes[from as usize..to as usize],
@@ -112,7 +129,7 @@ impl Router {
         batch: &Batch,
         numbering: Numbering,
     ) -> Result<Routed> {
-        let mut routed = Routed { log, ..Routed::default() };
+        let mut routed = Routed { log, first: NEVER, ..Routed::default() };
         if batch.entries.is_empty() {
             // The bytes need not be kept.
             return Ok(routed);
@@ -149,7 +166,7 @@ impl Router {
             if is_alone && number != NEVER {
                 routed.alone.push(Alone { log, end, number, bytes: Arc::clone(bytes), range });
             }
-            routed.last = routed.last.max(number);
+            (routed.first, routed.last) = (routed.first.min(number), routed.last.max(number));
             routed.records.push(RoutedRecord { from, start, end, number, source, operations });
         }
         self.put_in_order(&mut routed);

@@ -1,5 +1,8 @@
 //! What has been read, what has been replayed, and what a worker does next.
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -217,6 +220,19 @@ impl Log {
         self.complete_bytes
     }
 
+    /// The batches that have records with a number after one and up to another. Whatever comes after a part
+    /// is later than its bound.
+    fn between(&self, after: u64, up_to: u64) -> impl Iterator<Item = &Arc<Routed>> {
+        let mut is_before = true;
+        let parts = self.parts.iter().take_while(move |part| {
+            let takes = is_before;
+            is_before = part.bound < up_to;
+            takes
+        });
+        let routed = parts.filter_map(|part| part.routed.as_ref());
+        routed.filter(move |routed| routed.last > after && routed.first <= up_to)
+    }
+
     fn note_routed(&mut self, slot: u64, routed: Routed) {
         if let Some(part) = self.parts.get_mut((slot - self.first) as usize) {
             part.last = routed.last;
@@ -329,8 +345,9 @@ impl State {
             return None;
         }
         self.round_bytes = (self.round_bytes * 2).min(self.full_round_bytes);
-        let routed = self.logs.iter().flat_map(|log| &log.parts).filter_map(|part| part.routed.as_ref());
-        let batches = routed.filter(|routed| routed.last > self.replayed).map(Arc::clone).collect();
+        let batches = self.logs.iter().flat_map(|log| log.between(self.replayed, up_to));
+        // Bounded: by what is read ahead.
+        let batches = batches.map(Arc::clone).collect();
         let round = Arc::new(Round { after: self.replayed, up_to, batches });
         self.round = Some(Running { round, next: 0, left: self.partitions });
         self.next_partition()

@@ -1,0 +1,71 @@
+//! What a round takes of the batches that have been read.
+
+use super::*;
+
+/// A part of the only log: where it ends, the bound after it, and the numbers of its records.
+struct Given {
+    end: u64,
+    bound: u64,
+    numbers: &'static [u64],
+}
+
+/// A state in which these parts have been read and routed, one after the other.
+fn read(parts: &[Given]) -> State {
+    let end = parts.last().map_or(0, |part| part.end);
+    let mut state = State::new(&[0..end], 4, 2, 0);
+    for part in parts {
+        let Some((Next::Read { log: 0, slot }, _)) = state.next() else { panic!("there is more to read") };
+        let batch = Batch { end: part.end, go_on_from: part.end, ..Batch::default() };
+        state.note_read(0, &batch, false, Some(part.bound));
+        state.note_routed(0, slot, Routed::of_numbers(part.numbers));
+        let log = &state.logs[0];
+        assert_eq!(log.pending, log.parts.iter().map(|part| part.bytes).sum::<u64>());
+    }
+    state
+}
+
+/// Bytes that are enough for a round.
+const ENOUGH: u64 = 1 << 20;
+
+fn begun(state: &mut State) -> Arc<Round> {
+    match state.next() {
+        Some((Next::Replay(round, 0), true)) => round,
+        _ => panic!("a round begins"),
+    }
+}
+
+#[test]
+fn a_round_takes_no_batch_that_lies_after_it() {
+    let mut state = read(&[
+        Given { end: 8, bound: 0, numbers: &[1, 3] },
+        Given { end: ENOUGH, bound: 5, numbers: &[2, 6] },
+        Given { end: ENOUGH + 8, bound: 9, numbers: &[7, 12] },
+    ]);
+    let round = begun(&mut state);
+    assert_eq!((round.after, round.up_to, round.batches.len()), (0, 9, 3));
+    // Everything up to 9 has been replayed, and 12 not.
+    let partitions = state.partitions;
+    (1..partitions).for_each(|partition| {
+        assert!(matches!(state.next(), Some((Next::Replay(_, number), _)) if number == partition));
+    });
+    (0..partitions).for_each(|_| {
+        state.end_partition();
+    });
+    assert_eq!(state.logs[0].parts.len(), 1);
+    assert_eq!(state.logs[0].between(9, 20).count(), 1);
+    assert_eq!(state.logs[0].pending, 8);
+}
+
+#[test]
+fn what_comes_after_a_bound_is_not_looked_at() {
+    let mut state = read(&[
+        Given { end: 8, bound: 4, numbers: &[1, 3] },
+        Given { end: 16, bound: 5, numbers: &[6] },
+        Given { end: 24, bound: 6, numbers: &[7] },
+    ]);
+    let log = &state.logs[0];
+    assert_eq!(log.between(0, 4).count(), 1);
+    assert_eq!(log.between(0, 6).count(), 2, "the third part may have nothing up to 6");
+    assert_eq!(log.between(3, 7).count(), 2);
+    assert_eq!((state.complete_bytes(3), state.complete_bytes(6), state.complete_bytes(9)), (8, 16, 24));
+}
