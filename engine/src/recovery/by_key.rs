@@ -241,7 +241,8 @@ impl<S: Source, R: ReplayByKey> ByKey<S, R> {
     fn replay_partition(&self, scratch: &mut R::Scratch, round: &Round, partition: usize) -> Result<()> {
         let due = round.due(partition);
         self.replay.replay_changes(scratch, due.iter().map(|due| due.change()))?;
-        let ended = self.state.lock().end_partition();
+        let transactions = round.transactions(partition, self.partitions);
+        let ended = self.state.lock().end_partition(transactions);
         if let Some(ended) = ended {
             self.changed.notify_all();
             ended.watermarks.iter().for_each(|(log, position)| self.replay.on_watermark(*log, *position));

@@ -38,7 +38,10 @@ enum Todo {
         slot: u64,
         routed: Routed,
     },
-    EndPartition(Arc<Round>),
+    EndPartition {
+        round: Arc<Round>,
+        transactions: u64,
+    },
     EndAlone(Alone),
 }
 
@@ -56,6 +59,7 @@ struct Simulation<'s, S, R: ReplayByKey, W> {
     sources: Vec<S>,
     replay: &'s R,
     numbering: Numbering,
+    partitions: usize,
     state: State,
     lock: SimulatedLock,
     workers: Vec<Worker<R>>,
@@ -88,6 +92,7 @@ pub(in crate::recovery) fn simulate<S: Source, R: ReplayByKey>(
         sources,
         replay,
         numbering: options.numbering,
+        partitions,
         state: State::new(&positions, partitions, workers, options.after),
         lock: SimulatedLock::default(),
         // Bounded: one for each worker.
@@ -128,8 +133,8 @@ impl<S: Source, R: ReplayByKey, W: Stopwatch> Simulation<'_, S, R, W> {
                 let noted = self.locked(worker, now, |state| state.note_routed(log, slot, routed)).1;
                 self.agenda.put(noted, worker);
             }
-            Todo::EndPartition(round) => {
-                let (ended, mut noted) = self.locked(worker, now, State::end_partition);
+            Todo::EndPartition { round, transactions } => {
+                let (ended, mut noted) = self.locked(worker, now, |state| state.end_partition(transactions));
                 if ended.is_some() {
                     noted = self.wake(usize::MAX, worker, noted);
                 }
@@ -201,10 +206,10 @@ impl<S: Source, R: ReplayByKey, W: Stopwatch> Simulation<'_, S, R, W> {
                 let Worker { scratch, .. } = &mut self.workers[worker];
                 let (replayed, time) = self.stopwatch.time(|| {
                     let due = round.due(partition);
-                    self.replay.replay_changes(scratch, due.iter().map(|due| due.change()))
+                    self.replay.replay_changes(scratch, due.iter().map(|due| due.change()))?;
+                    Ok(round.transactions(partition, self.partitions))
                 });
-                replayed?;
-                self.workers[worker].todo = Todo::EndPartition(round);
+                self.workers[worker].todo = Todo::EndPartition { round, transactions: replayed? };
                 self.done(worker, told + time, Doing::Replaying);
             }
             Next::Alone(alone) => {

@@ -110,6 +110,8 @@ struct Running {
     next: usize,
     /// Partitions that have not been replayed.
     left: usize,
+    /// Transactions of the others.
+    transactions: u64,
 }
 
 /// All records with a number in a range.
@@ -152,10 +154,16 @@ impl Round {
         due
     }
 
-    fn transactions(&self) -> u64 {
+    /// How many of its transactions are counted with this one of so many partitions: those of some of its
+    /// batches. With all partitions, each is counted once.
+    pub(super) fn transactions(&self, partition: usize, partitions: usize) -> u64 {
         let is_in = |number: u64| number > self.after && number <= self.up_to;
-        let records = self.batches.iter().flat_map(|batch| &batch.records);
-        records.filter(|record| is_in(record.number)).count() as u64
+        let batches = self.batches.iter().skip(partition).step_by(partitions);
+        let count = |batch: &Arc<Routed>| match is_in(batch.first) && is_in(batch.last) {
+            true => batch.records.len(),
+            false => batch.records.iter().filter(|record| is_in(record.number)).count(),
+        };
+        batches.map(count).sum::<usize>() as u64
     }
 }
 
@@ -349,7 +357,7 @@ impl State {
         // Bounded: by what is read ahead.
         let batches = batches.map(Arc::clone).collect();
         let round = Arc::new(Round { after: self.replayed, up_to, batches });
-        self.round = Some(Running { round, next: 0, left: self.partitions });
+        self.round = Some(Running { round, next: 0, left: self.partitions, transactions: 0 });
         self.next_partition()
     }
 
@@ -397,15 +405,17 @@ impl State {
         self.logs[log].note_routed(slot, routed);
     }
 
-    /// A partition of the round has been replayed. Returns something if the round has ended.
-    pub(super) fn end_partition(&mut self) -> Option<Ended> {
+    /// A partition of the round has been replayed, with so many transactions ([`Round::transactions`]).
+    /// Returns something if the round has ended.
+    pub(super) fn end_partition(&mut self, transactions: u64) -> Option<Ended> {
         let running = self.round.as_mut()?;
         running.left -= 1;
+        running.transactions += transactions;
         if running.left > 0 {
             return None;
         }
-        let Running { round, .. } = self.round.take()?;
-        self.transactions += round.transactions();
+        let Running { round, transactions, .. } = self.round.take()?;
+        self.transactions += transactions;
         let watermarks = self.raise(round.up_to);
         let now = crate::sync::now();
         let is_due = now.duration_since(self.reported) >= PROGRESS_INTERVAL;

@@ -49,7 +49,7 @@ fn a_round_takes_no_batch_that_lies_after_it() {
         assert!(matches!(state.next(), Some((Next::Replay(_, number), _)) if number == partition));
     });
     (0..partitions).for_each(|_| {
-        state.end_partition();
+        state.end_partition(0);
     });
     assert_eq!(state.logs[0].parts.len(), 1);
     assert_eq!(state.logs[0].between(9, 20).count(), 1);
