@@ -18,7 +18,8 @@
 //!
 //! **Rounds.** When enough is known, all of it is replayed as a round. A key belongs to one of many
 //! partitions, by a hash. A partition is taken by one worker, which sorts its changes of this round by table
-//! and order number. Meanwhile others read on. Batches are kept until all that they hold has been replayed,
+//! and order number. Meanwhile others read on, and when all partitions are taken, the next round begins with
+//! those that have ended. Batches are kept until all that they hold has been replayed,
 //! and nothing in them is changed, so nothing is copied.
 //!
 //! **Alone.** A change of the catalog, or a call, is replayed between two rounds: after everything before it,
@@ -33,7 +34,7 @@
 //!    bound is at least that number.
 //! 2. All changes of a key in a round are in one partition, and one worker replays them in the order of their
 //!    numbers, those of one transaction in its own order.
-//! 3. A round begins when the one before it has ended.
+//! 3. A partition of a round begins when that of the round before it has ended.
 //!
 //! Reference: Zheng, Tu, Kohler, Liskov: "Fast Databases with Fast Durability and Recovery Through Multicore
 //! Parallelism", OSDI 2014, replays values in any order and keeps the newest of each row. Rows that are
@@ -238,11 +239,11 @@ impl<S: Source, R: ReplayByKey> ByKey<S, R> {
         Ok(())
     }
 
-    fn replay_partition(&self, scratch: &mut R::Scratch, round: &Round, partition: usize) -> Result<()> {
+    fn replay_partition(&self, scratch: &mut R::Scratch, round: &Arc<Round>, partition: usize) -> Result<()> {
         let due = round.due(partition);
         self.replay.replay_changes(scratch, due.iter().map(|due| due.change()))?;
         let transactions = round.transactions(partition, self.partitions);
-        let ended = self.state.lock().end_partition(transactions);
+        let ended = self.state.lock().end_partition(round, partition, transactions);
         if let Some(ended) = ended {
             self.changed.notify_all();
             ended.watermarks.iter().for_each(|(log, position)| self.replay.on_watermark(*log, *position));

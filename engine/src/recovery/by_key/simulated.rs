@@ -40,6 +40,7 @@ enum Todo {
     },
     EndPartition {
         round: Arc<Round>,
+        partition: usize,
         transactions: u64,
     },
     EndAlone(Alone),
@@ -133,8 +134,9 @@ impl<S: Source, R: ReplayByKey, W: Stopwatch> Simulation<'_, S, R, W> {
                 let noted = self.locked(worker, now, |state| state.note_routed(log, slot, routed)).1;
                 self.agenda.put(noted, worker);
             }
-            Todo::EndPartition { round, transactions } => {
-                let (ended, mut noted) = self.locked(worker, now, |state| state.end_partition(transactions));
+            Todo::EndPartition { round, partition, transactions } => {
+                let (ended, mut noted) =
+                    self.locked(worker, now, |state| state.end_partition(&round, partition, transactions));
                 if ended.is_some() {
                     noted = self.wake(usize::MAX, worker, noted);
                 }
@@ -209,7 +211,7 @@ impl<S: Source, R: ReplayByKey, W: Stopwatch> Simulation<'_, S, R, W> {
                     self.replay.replay_changes(scratch, due.iter().map(|due| due.change()))?;
                     Ok(round.transactions(partition, self.partitions))
                 });
-                self.workers[worker].todo = Todo::EndPartition { round, transactions: replayed? };
+                self.workers[worker].todo = Todo::EndPartition { round, partition, transactions: replayed? };
                 self.done(worker, told + time, Doing::Replaying);
             }
             Next::Alone(alone) => {

@@ -27,6 +27,8 @@ const MOST_BYTES: u64 = 256 << 20;
 /// So many calls are always replayed alone; of more, only one among so many records.
 const CALLS: usize = 32;
 const RECORDS_PER_CALL: usize = 64;
+/// While the last partitions of a round are replayed, the next one begins with those that have ended.
+const MOST_ROUNDS: usize = 2;
 /// Progress is reported at most this often.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -91,7 +93,10 @@ pub(super) struct State {
     /// Everything up to this number has been replayed.
     replayed: u64,
     alone: BTreeMap<u64, Alone>,
-    round: Option<Running>,
+    /// The oldest first, at most [`MOST_ROUNDS`].
+    rounds: VecDeque<Running>,
+    /// Whether a worker waits for a partition that the round before has not ended.
+    is_partition_awaited: bool,
     is_one_alone: bool,
     reading: usize,
     records: usize,
@@ -108,10 +113,13 @@ struct Running {
     round: Arc<Round>,
     /// The next partition.
     next: usize,
-    /// Partitions that have not been replayed.
+    /// Which partitions have been replayed, and how many have not.
+    has_ended: Vec<bool>,
     left: usize,
-    /// Transactions of the others.
+    /// Transactions of those that have.
     transactions: u64,
+    /// Bytes of the parts that it completes.
+    bytes: u64,
 }
 
 /// All records with a number in a range.
@@ -270,7 +278,8 @@ impl State {
             full_round_bytes: ROUND_BYTES_PER_WORKER * workers as u64,
             replayed: after,
             alone: BTreeMap::new(),
-            round: None,
+            rounds: VecDeque::new(),
+            is_partition_awaited: false,
             is_one_alone: false,
             reading: 0,
             records: 0,
@@ -294,7 +303,7 @@ impl State {
             return Some((Next::Over, false));
         }
         if let Some(next) = self.next_partition() {
-            return Some((next, false));
+            return Some((next, std::mem::take(&mut self.is_partition_awaited)));
         }
         if let Some(next) = self.begin(true) {
             return Some((next, true));
@@ -305,7 +314,7 @@ impl State {
             self.reading += 1;
             return Some((Next::Read { log, slot }, false));
         }
-        if self.reading > 0 || self.round.is_some() || self.is_one_alone {
+        if self.reading > 0 || !self.rounds.is_empty() || self.is_one_alone {
             return None;
         }
         if let Some(next) = self.begin(false) {
@@ -318,18 +327,29 @@ impl State {
     }
 
     pub(super) fn is_round_running(&self) -> bool {
-        self.round.is_some()
+        !self.rounds.is_empty()
     }
 
     fn next_partition(&mut self) -> Option<Next> {
-        let running = self.round.as_mut().filter(|running| running.next < self.partitions)?;
+        let place = self.rounds.iter().position(|running| running.next < self.partitions)?;
+        let next = self.rounds[place].next;
+        if place > 0 && !self.rounds[place - 1].has_ended[next] {
+            self.is_partition_awaited = true;
+            return None;
+        }
+        let running = &mut self.rounds[place];
         running.next += 1;
-        Some(Next::Replay(Arc::clone(&running.round), running.next - 1))
+        Some(Next::Replay(Arc::clone(&running.round), next))
     }
 
     /// Begins a round, if enough is known, or whatever is known; or what comes alone.
     fn begin(&mut self, only_if_enough: bool) -> Option<Next> {
-        if self.round.is_some() || self.is_one_alone || self.gives_up {
+        let is_handed_out = |running: &Running| running.next == self.partitions;
+        if self.rounds.len() == MOST_ROUNDS
+            || !self.rounds.iter().all(is_handed_out)
+            || self.is_one_alone
+            || self.gives_up
+        {
             return None;
         }
         let bounds = self.logs.iter().map(|log| log.bound);
@@ -339,25 +359,31 @@ impl State {
         };
         let known = known.unwrap_or(LAST);
         let first = self.alone.first_key_value().map(|(number, _)| *number).filter(|first| *first <= known);
+        let begun = self.rounds.back().map_or(self.replayed, |running| running.round.up_to);
         if let Some(first) = first
-            && self.replayed >= first.saturating_sub(1)
+            && begun >= first.saturating_sub(1)
         {
+            if !self.rounds.is_empty() {
+                return None;
+            }
             self.is_one_alone = true;
             return self.alone.remove(&first).map(Next::Alone);
         }
         let up_to = first.map_or(known, |first| first.saturating_sub(1));
-        if up_to <= self.replayed {
+        if up_to <= begun {
             return None;
         }
-        if only_if_enough && first.is_none() && self.complete_bytes(up_to) < self.round_bytes {
+        let bytes = self.complete_bytes(up_to) - self.rounds.iter().map(|running| running.bytes).sum::<u64>();
+        if only_if_enough && first.is_none() && bytes < self.round_bytes {
             return None;
         }
         self.round_bytes = (self.round_bytes * 2).min(self.full_round_bytes);
-        let batches = self.logs.iter().flat_map(|log| log.between(self.replayed, up_to));
+        let batches = self.logs.iter().flat_map(|log| log.between(begun, up_to));
         // Bounded: by what is read ahead.
         let batches = batches.map(Arc::clone).collect();
-        let round = Arc::new(Round { after: self.replayed, up_to, batches });
-        self.round = Some(Running { round, next: 0, left: self.partitions, transactions: 0 });
+        let round = Arc::new(Round { after: begun, up_to, batches });
+        let (has_ended, left) = (vec![false; self.partitions], self.partitions);
+        self.rounds.push_back(Running { round, next: 0, has_ended, left, transactions: 0, bytes });
         self.next_partition()
     }
 
@@ -405,16 +431,20 @@ impl State {
         self.logs[log].note_routed(slot, routed);
     }
 
-    /// A partition of the round has been replayed, with so many transactions ([`Round::transactions`]).
-    /// Returns something if the round has ended.
-    pub(super) fn end_partition(&mut self, transactions: u64) -> Option<Ended> {
-        let running = self.round.as_mut()?;
+    /// A partition of a round has been replayed, with so many transactions ([`Round::transactions`]). Returns
+    /// something if the round has ended.
+    pub(super) fn end_partition(
+        &mut self,
+        round: &Arc<Round>,
+        partition: usize,
+        transactions: u64,
+    ) -> Option<Ended> {
+        let running = self.rounds.iter_mut().find(|running| Arc::ptr_eq(&running.round, round))?;
+        running.has_ended[partition] = true;
         running.left -= 1;
         running.transactions += transactions;
-        if running.left > 0 {
-            return None;
-        }
-        let Running { round, transactions, .. } = self.round.take()?;
+        // A round ends before the one after it, each of whose partitions has waited for one of it.
+        let Running { round, transactions, .. } = self.rounds.pop_front_if(|running| running.left == 0)?;
         self.transactions += transactions;
         let watermarks = self.raise(round.up_to);
         let now = crate::sync::now();

@@ -10,8 +10,8 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 use crate::recovery::schedule::{BatchBytes, BatchEntry};
 
-/// Bytes of a record.
-const RECORD: u64 = 16;
+/// Bytes of a record: so many that there are several rounds.
+const RECORD: u64 = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {

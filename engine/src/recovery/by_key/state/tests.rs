@@ -48,8 +48,8 @@ fn a_round_takes_no_batch_that_lies_after_it() {
     (1..partitions).for_each(|partition| {
         assert!(matches!(state.next(), Some((Next::Replay(_, number), _)) if number == partition));
     });
-    (0..partitions).for_each(|_| {
-        state.end_partition(0);
+    (0..partitions).for_each(|partition| {
+        state.end_partition(&round, partition, 0);
     });
     assert_eq!(state.logs[0].parts.len(), 1);
     assert_eq!(state.logs[0].between(9, 20).count(), 1);
@@ -68,4 +68,37 @@ fn what_comes_after_a_bound_is_not_looked_at() {
     assert_eq!(log.between(0, 6).count(), 2, "the third part may have nothing up to 6");
     assert_eq!(log.between(3, 7).count(), 2);
     assert_eq!((state.complete_bytes(3), state.complete_bytes(6), state.complete_bytes(9)), (8, 16, 24));
+}
+
+/// The partition that a worker is told to replay, of which round.
+fn partition(state: &mut State) -> (u64, usize) {
+    match state.next() {
+        Some((Next::Replay(round, partition), _)) => (round.up_to, partition),
+        _ => panic!("there is a partition"),
+    }
+}
+
+#[test]
+fn a_round_begins_with_the_partitions_that_the_one_before_has_ended() {
+    let mut state = read(&[Given { end: ENOUGH, bound: 5, numbers: &[1, 5] }]);
+    let first = begun(&mut state);
+    (1..4).for_each(|number| assert_eq!(partition(&mut state), (5, number)));
+    state.logs[0].positions.end = 2 * ENOUGH;
+    for (is_end, numbers) in [(false, &[6, 8][..]), (true, &[])] {
+        let Some((Next::Read { slot, .. }, _)) = state.next() else { panic!("there is more to read") };
+        let batch = Batch { end: 2 * ENOUGH, go_on_from: 2 * ENOUGH, ..Batch::default() };
+        state.note_read(0, &batch, is_end, Some(5));
+        state.note_routed(0, slot, Routed::of_numbers(numbers));
+    }
+    assert!(state.next().is_none(), "the first partition has not ended");
+    assert!(state.end_partition(&first, 1, 0).is_none());
+    assert!(state.next().is_none(), "it is the turn of the first partition");
+    assert!(state.end_partition(&first, 0, 2).is_none());
+    assert!(matches!(state.next(), Some((Next::Replay(second, 0), true)) if second.after == 5));
+    assert_eq!(partition(&mut state), (LAST, 1));
+    assert!(state.next().is_none());
+    assert_eq!((state.replayed, state.transactions), (0, 0));
+    assert!(state.end_partition(&first, 2, 0).is_none());
+    assert!(state.end_partition(&first, 3, 0).is_some(), "the first round has ended");
+    assert_eq!((state.replayed, state.transactions, state.rounds.len()), (5, 2, 1));
 }
