@@ -19,8 +19,9 @@
 //! **Rounds.** When enough is known, all of it is replayed as a round. A key belongs to one of many
 //! partitions, by a hash. A partition is taken by one worker, which sorts its changes of this round by table
 //! and order number. Meanwhile others read on, and when all partitions are taken, the next round begins with
-//! those that have ended. Batches are kept until all that they hold has been replayed,
-//! and nothing in them is changed, so nothing is copied.
+//! those that have ended. A worker reads rather than replays as long as less than the next round has been
+//! read. Batches are kept until all that they hold has been replayed, and nothing in them is changed, so
+//! nothing is copied.
 //!
 //! **Alone.** A change of the catalog, or a call, is replayed between two rounds: after everything before it,
 //! and before everything after it.

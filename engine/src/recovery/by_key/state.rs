@@ -302,17 +302,19 @@ impl State {
         if self.is_over {
             return Some((Next::Over, false));
         }
+        if self.is_short()
+            && let Some(next) = self.read_on()
+        {
+            return Some((next, std::mem::take(&mut self.is_partition_awaited)));
+        }
         if let Some(next) = self.next_partition() {
             return Some((next, std::mem::take(&mut self.is_partition_awaited)));
         }
         if let Some(next) = self.begin(true) {
             return Some((next, true));
         }
-        if let Some(log) = self.log_to_read() {
-            let slot = self.logs[log].first + self.logs[log].parts.len() as u64;
-            self.logs[log].is_read = true;
-            self.reading += 1;
-            return Some((Next::Read { log, slot }, false));
+        if let Some(next) = self.read_on() {
+            return Some((next, false));
         }
         if self.reading > 0 || !self.rounds.is_empty() || self.is_one_alone {
             return None;
@@ -328,6 +330,25 @@ impl State {
 
     pub(super) fn is_round_running(&self) -> bool {
         !self.rounds.is_empty()
+    }
+
+    fn pending(&self) -> u64 {
+        self.logs.iter().map(|log| log.pending).sum()
+    }
+
+    /// Whether what has been read is not enough for the next round. Then reading comes first, because a log
+    /// is read by one worker at a time, and a round is replayed by all that are left.
+    fn is_short(&self) -> bool {
+        let begun: u64 = self.rounds.iter().map(|running| running.bytes).sum();
+        self.pending().saturating_sub(begun) < self.round_bytes
+    }
+
+    fn read_on(&mut self) -> Option<Next> {
+        let log = self.log_to_read()?;
+        let slot = self.logs[log].first + self.logs[log].parts.len() as u64;
+        self.logs[log].is_read = true;
+        self.reading += 1;
+        Some(Next::Read { log, slot })
     }
 
     fn next_partition(&mut self) -> Option<Next> {
@@ -394,7 +415,7 @@ impl State {
 
     /// The log that is furthest behind, if it can be read now. Only that one is read beyond what is kept.
     fn log_to_read(&self) -> Option<usize> {
-        let pending: u64 = self.logs.iter().map(|log| log.pending).sum();
+        let pending = self.pending();
         if self.gives_up || pending > MOST_BYTES {
             return None;
         }

@@ -45,6 +45,7 @@ fn a_round_takes_no_batch_that_lies_after_it() {
     assert_eq!((round.after, round.up_to, round.batches.len()), (0, 9, 3));
     // Everything up to 9 has been replayed, and 12 not.
     let partitions = state.partitions;
+    state.logs[0].is_read = true;
     (1..partitions).for_each(|partition| {
         assert!(matches!(state.next(), Some((Next::Replay(_, number), _)) if number == partition));
     });
@@ -78,18 +79,35 @@ fn partition(state: &mut State) -> (u64, usize) {
     }
 }
 
+/// Reads the only log on, whose first two parts are enough for a round each.
+fn read_on(state: &mut State, is_end: bool, numbers: &[u64]) {
+    let Some((Next::Read { slot, .. }, _)) = state.next() else { panic!("there is more to read") };
+    let batch = Batch { end: 2 * ENOUGH, go_on_from: 2 * ENOUGH, ..Batch::default() };
+    state.note_read(0, &batch, is_end, Some(5));
+    state.note_routed(0, slot, Routed::of_numbers(numbers));
+}
+
+#[test]
+fn a_worker_reads_until_there_is_enough_for_the_next_round() {
+    let mut state = read(&[Given { end: ENOUGH, bound: 5, numbers: &[1, 5] }]);
+    begun(&mut state);
+    read_on(&mut state, false, &[6]);
+    assert_eq!(partition(&mut state), (5, 1));
+    // Another worker reads already.
+    let mut state = read(&[Given { end: ENOUGH, bound: 5, numbers: &[1, 5] }]);
+    begun(&mut state);
+    state.logs[0].is_read = true;
+    assert_eq!(partition(&mut state), (5, 1));
+}
+
 #[test]
 fn a_round_begins_with_the_partitions_that_the_one_before_has_ended() {
     let mut state = read(&[Given { end: ENOUGH, bound: 5, numbers: &[1, 5] }]);
     let first = begun(&mut state);
-    (1..4).for_each(|number| assert_eq!(partition(&mut state), (5, number)));
     state.logs[0].positions.end = 2 * ENOUGH;
-    for (is_end, numbers) in [(false, &[6, 8][..]), (true, &[])] {
-        let Some((Next::Read { slot, .. }, _)) = state.next() else { panic!("there is more to read") };
-        let batch = Batch { end: 2 * ENOUGH, go_on_from: 2 * ENOUGH, ..Batch::default() };
-        state.note_read(0, &batch, is_end, Some(5));
-        state.note_routed(0, slot, Routed::of_numbers(numbers));
-    }
+    read_on(&mut state, false, &[6, 8]);
+    (1..4).for_each(|number| assert_eq!(partition(&mut state), (5, number)));
+    read_on(&mut state, true, &[]);
     assert!(state.next().is_none(), "the first partition has not ended");
     assert!(state.end_partition(&first, 1, 0).is_none());
     assert!(state.next().is_none(), "it is the turn of the first partition");
