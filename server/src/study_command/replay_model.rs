@@ -12,7 +12,7 @@ use clap::Args;
 use hyades::Config;
 use hyades_engine::inspect::Inspection;
 use hyades_engine::inspect::graph::Orders;
-use hyades_engine::recovery::study::{Doing, Measured, Plan, Simulated, Studied, Study, study};
+use hyades_engine::recovery::study::{Doing, Measured, Plan, Simulated, Studied, Study, Way, study};
 use serde_json::json;
 
 use crate::log_command::Failure;
@@ -144,15 +144,23 @@ fn print(study: &Study, plan: &Plan, orders: &Orders, out: &mut dyn Write) -> Re
     )?;
     for studied in &study.studied {
         writeln!(out)?;
-        let name = studied.way.name();
-        match studied.by_key {
-            0 => writeln!(out, "{name}: simulated")?,
-            by_key => writeln!(out, "{name} ({by_key} transactions so, the rest by positions): simulated")?,
+        let name = order(studied);
+        let is_part = studied.by_key > 0 && studied.by_key < *transactions;
+        match is_part {
+            false => writeln!(out, "{name}: simulated")?,
+            true => {
+                writeln!(out, "{name} ({} transactions; the rest by positions): simulated", studied.by_key)?
+            }
         }
         print_simulated(&rows(studied, plan), out)?;
         print_measured(&rows(studied, plan), name, out)?;
     }
     Ok(())
+}
+
+/// What was tried may not have been possible: logs of calls are replayed by positions.
+fn order(studied: &Studied) -> &'static str {
+    if studied.by_key == 0 { Way::ByPosition.name() } else { studied.way.name() }
 }
 
 fn print_simulated(rows: &[Row<'_>], out: &mut dyn Write) -> Result<(), Failure> {
@@ -214,7 +222,7 @@ fn as_json(study: &Study, plan: &Plan, orders: &Orders) -> serde_json::Value {
         };
         // Bounded: by the command line.
         let all: Vec<_> = rows.iter().map(row).collect();
-        json!({ "order": studied.way.name(), "transactions_by_key": studied.by_key, "workers": all })
+        json!({ "order": order(studied), "transactions_by_key": studied.by_key, "workers": all })
     };
     json!({
         "incarnation": study.incarnation,
@@ -234,7 +242,7 @@ fn as_json(study: &Study, plan: &Plan, orders: &Orders) -> serde_json::Value {
 
 #[cfg(test)]
 mod tests {
-    use hyades_engine::recovery::study::{Spent, Way};
+    use hyades_engine::recovery::study::Spent;
 
     use super::*;
 

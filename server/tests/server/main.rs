@@ -28,6 +28,7 @@ mod psql;
 mod raw;
 mod recover_command;
 mod roles;
+mod study_command;
 mod tls;
 mod top;
 mod tour;
