@@ -10,11 +10,13 @@ use hyades_types::error::{Error, Result};
 use super::CrossingCosts;
 use crate::sync::{AtomicBool, AtomicU64, JoinHandle, Ordering, now, park};
 
-/// Times that two threads answer each other, in so many groups.
-const ANSWERS: u64 = 500;
-const GROUPS: usize = 20;
-/// A line of memory that comes from another processor, where there is no other one to measure it with.
+/// Times that two threads answer each other, in so many groups: some of them are not interrupted.
+const ANSWERS: u64 = 25;
+const GROUPS: usize = 800;
+/// A line of memory that comes from another processor, in nanoseconds, where that cannot be measured.
 const USUAL_HANDOVER: u64 = 100;
+/// If it took longer, the two threads have never run at the same time.
+const LONGEST_HANDOVER: u64 = 1000;
 /// So often a thread is woken.
 const WAKES: usize = 60;
 /// After this time a thread that has nothing to do is certain to sleep.
@@ -22,7 +24,8 @@ const FALLS_ASLEEP_IN: Duration = Duration::from_micros(300);
 
 pub(super) fn measure() -> Result<CrossingCosts> {
     let has_two = std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
-    let handover = if has_two { handover()? } else { USUAL_HANDOVER };
+    let measured = if has_two { handover()? } else { USUAL_HANDOVER };
+    let handover = if measured <= LONGEST_HANDOVER { measured } else { USUAL_HANDOVER };
     let (wake, unpark) = wake()?;
     Ok(CrossingCosts { handover, wake, unpark })
 }
