@@ -12,7 +12,7 @@ struct Given {
 /// A state in which these parts have been read and routed, one after the other.
 fn read(parts: &[Given]) -> State {
     let end = parts.last().map_or(0, |part| part.end);
-    let mut state = State::new(&[0..end], 4, 2, 0);
+    let mut state = State::new(std::slice::from_ref(&(0..end)), 4, 2, 0);
     for part in parts {
         let Some((Next::Read { log: 0, slot }, _)) = state.next() else { panic!("there is more to read") };
         let batch = Batch { end: part.end, go_on_from: part.end, ..Batch::default() };
