@@ -394,7 +394,8 @@ impl State {
         if up_to <= begun {
             return None;
         }
-        let bytes = self.complete_bytes(up_to) - self.rounds.iter().map(|running| running.bytes).sum::<u64>();
+        let begun_bytes: u64 = self.rounds.iter().map(|running| running.bytes).sum();
+        let bytes = self.complete_bytes(up_to).saturating_sub(begun_bytes);
         if only_if_enough && first.is_none() && bytes < self.round_bytes {
             return None;
         }
