@@ -7,6 +7,7 @@
 //! several. The source decides what a hole in a log means, because only it knows which writes may be under
 //! way at once.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use hyades_types::error::{Error, Result};
@@ -31,6 +32,13 @@ pub trait LogSet: Send + Sync {
     /// Reads a log starting with the log record at this position, or with the first one that is still needed.
     /// A missing or foreign log is an error: logs exist before the manifest names them.
     fn source(&self, log: usize, from: Lsn) -> Result<Box<dyn LogSource>>;
+
+    /// The bytes of a log from one position to another, both of which are known to be where log records begin
+    /// or end. Nothing before the block is read. Only for logs whose chunks say where their blocks are.
+    ///
+    /// # Errors
+    /// Bytes that are missing or damaged.
+    fn read_stretch(&self, log: usize, block: BlockPlace, stretch: Range<u64>) -> Result<Vec<u8>>;
 
     /// The first segments of a log, one for each stripe, that are needed to read it from this position on.
     fn segments_from(&self, log: usize, position: Lsn) -> Result<Vec<u64>>;
@@ -143,11 +151,23 @@ pub trait LogSource: Send {
     fn stop_at(&mut self, position: Lsn);
 }
 
+/// Where a block is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockPlace {
+    /// Of its first byte in the stream.
+    pub position: Lsn,
+    /// The sequence number of its segment, and the offset in that file.
+    pub segment: u64,
+    pub offset: u64,
+}
+
 /// Whole log records in stream order.
 #[derive(Clone, Debug, Default)]
 pub struct Chunk {
     pub start: Lsn,
     pub bytes: Vec<u8>,
+    /// The blocks that hold them, in order. Empty if the log is striped over several directories.
+    pub blocks: Vec<BlockPlace>,
 }
 
 impl Chunk {
@@ -157,6 +177,12 @@ impl Chunk {
 
     pub fn end(&self) -> Lsn {
         Lsn(self.start.0 + self.bytes.len() as u64)
+    }
+
+    /// The block that holds the byte at this position of the chunk.
+    pub(crate) fn block_with(&self, position: Lsn) -> Option<BlockPlace> {
+        let after = self.blocks.partition_point(|block| block.position <= position);
+        self.blocks.get(after.checked_sub(1)?).copied()
     }
 }
 

@@ -7,7 +7,7 @@
 //! * segments ahead of need: `preparer` (the thread), `segment` (making one), `pace` (how fast), `spares`
 //!   (segments used again), `trim` (giving back what ended logs do not need);
 //! * reading what a crash left whole, and saying precisely why it ended: `blocks` (one directory), [`reader`]
-//!   (the records of a log), with `read_ahead`;
+//!   (the records of a log), with `read_ahead`; `stretch` (a part of a log whose place is known);
 //! * `new_set`, `old_set`: all that as the traits of `log::set`.
 //!
 //! A log's record stream is the concatenation of its blocks' payloads: records may cross blocks and segments.
@@ -30,6 +30,7 @@ pub mod reader;
 mod room;
 mod segment;
 mod spares;
+mod stretch;
 mod striped;
 mod trim;
 pub mod writer;

@@ -243,7 +243,7 @@ impl ReplaySource {
     }
 
     fn next_chunk(&mut self) -> Result<SharedChunk> {
-        if let Some(Chunk { start, bytes }) = self.reader.next_chunk()? {
+        if let Some(Chunk { start, bytes, .. }) = self.reader.next_chunk()? {
             return Ok(SharedChunk { start, bytes: Arc::new(bytes) });
         }
         // The files were longer when the ELV was frozen.

@@ -97,6 +97,8 @@ struct Segment {
     segment_bytes: u64,
     /// Where the next block should be.
     offset: u64,
+    /// Where the last block was that was read.
+    last_offset: u64,
 }
 
 /// The block to read.
@@ -223,6 +225,11 @@ impl BlockReader {
         (self.segment.sequence, self.segment.offset)
     }
 
+    /// The same of the block that was read last.
+    pub(super) fn last_place(&self) -> (u64, u64) {
+        (self.segment.sequence, self.segment.last_offset)
+    }
+
     /// The file that is being read.
     pub(super) fn path(&self) -> &Path {
         &self.segment.path
@@ -267,6 +274,7 @@ impl BlockReader {
             return Ok(Some(StripeEnd { path, offset, tail, torn_bytes: 0 }));
         }
         into.extend_from_slice(&self.window.seen(self.segment.offset, length)[header.header_bytes..]);
+        self.segment.last_offset = self.segment.offset;
         self.segment.offset += header.store_bytes();
         self.time_us = header.time_us;
         Ok(None)
@@ -506,7 +514,7 @@ impl BlockReader {
 fn whole_file(disk: &Arc<dyn Disk>, path: &Path, sequence: u64) -> Result<Segment> {
     let file: Arc<dyn File> = disk.open_read(path).map_err(|error| read_failed(path, &error))?.into();
     let segment_bytes = file.len().map_err(|error| read_failed(path, &error))?;
-    Ok(Segment { file, path: path.to_owned(), sequence, segment_bytes, offset: 0 })
+    Ok(Segment { file, path: path.to_owned(), sequence, segment_bytes, offset: 0, last_offset: 0 })
 }
 
 type OpenedSegment = std::result::Result<(Segment, SegmentHeader), SegmentHeaderError>;
@@ -557,7 +565,9 @@ fn open_segment(
     }
     let segment_bytes = header.segment_bytes;
     let offset = SECTOR_BYTES as u64;
-    Ok(Ok((Segment { file, path: path.to_owned(), sequence, segment_bytes, offset }, header)))
+    let segment =
+        Segment { file, path: path.to_owned(), sequence, segment_bytes, offset, last_offset: offset };
+    Ok(Ok((segment, header)))
 }
 
 fn foreign(path: &Path, reason: &str) -> Error {

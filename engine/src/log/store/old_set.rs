@@ -1,6 +1,7 @@
 //! The files of an incarnation that is in the manifest: checked, synced, read, trimmed.
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,11 +11,11 @@ use super::blocks::{are_whole_up_to, segment_with, segments_from};
 use super::reader::{LogReader, sync_log};
 use super::spares::parse_spare_name;
 use super::trim::trim_log;
-use super::{LogFiles, LogIdentity, has_gone, parse_segment_name, segment_path};
+use super::{LogFiles, LogIdentity, has_gone, parse_segment_name, segment_path, stretch};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::log::manifest::{Incarnation, Manifest};
-use crate::log::set::{LogSet, LogSource};
+use crate::log::set::{BlockPlace, LogSet, LogSource};
 use crate::lsn::Lsn;
 
 /// See the module documentation.
@@ -115,6 +116,10 @@ impl LogSet for FileLogs {
 
     fn source(&self, log: usize, from: Lsn) -> Result<Box<dyn LogSource>> {
         Ok(Box::new(LogReader::open_at(&self.disk, &self.logs[log], from)?))
+    }
+
+    fn read_stretch(&self, log: usize, block: BlockPlace, stretch: Range<u64>) -> Result<Vec<u8>> {
+        stretch::read(self.disk.as_ref(), &self.logs[log], block, stretch)
     }
 
     fn segments_from(&self, log: usize, position: Lsn) -> Result<Vec<u64>> {

@@ -40,7 +40,7 @@ use super::LogFiles;
 use super::blocks::{BlockReader, Following, StripeEnd, Wanted, segment_with, segments_from};
 use crate::disk::Disk;
 use crate::log::record::record_length;
-use crate::log::set::{Chunk, LogEnd, LogSource, Tail};
+use crate::log::set::{BlockPlace, Chunk, LogEnd, LogSource, Tail};
 use crate::lsn::Lsn;
 
 /// A chunk is returned when it has this many bytes.
@@ -77,6 +77,8 @@ pub struct LogReader {
     pending: Vec<u8>,
     chunk_start: u64,
     whole: usize,
+    /// The blocks of the pending bytes, unless there are several stripes.
+    blocks: Vec<BlockPlace>,
     end: Option<LogEnd>,
 }
 
@@ -125,6 +127,7 @@ impl LogReader {
     fn skip_to(&mut self, from: Lsn) -> Result<()> {
         while self.end.is_none() && self.position < from {
             self.pending.clear();
+            self.blocks.clear();
             self.chunk_start = self.position.0;
             self.read_block()?;
         }
@@ -144,6 +147,7 @@ impl LogReader {
             pending: Vec::new(),
             chunk_start: position.0,
             whole: 0,
+            blocks: Vec::new(),
             end: None,
         }
     }
@@ -185,6 +189,13 @@ impl LogReader {
         self.pending.drain(..self.whole);
         self.chunk_start += self.whole as u64;
         self.whole = 0;
+        self.drop_blocks_before(self.chunk_start);
+    }
+
+    /// Forgets the blocks of which nothing is pending from this position on.
+    fn drop_blocks_before(&mut self, position: u64) {
+        let after = self.blocks.partition_point(|block| block.position.0 <= position);
+        self.blocks.drain(..after.saturating_sub(1));
     }
 
     /// Bytes of all files of this log from here on, prepared space included: an upper bound of what will be
@@ -202,7 +213,12 @@ impl LogReader {
         let wanted = Wanted::At(self.position);
         match self.stripes[self.turn].read_block(wanted, &mut self.pending)? {
             None => {
-                self.position = Lsn(self.position.0 + (self.pending.len() - before) as u64);
+                let bytes = (self.pending.len() - before) as u64;
+                if let [stripe] = self.stripes.as_slice() {
+                    let (segment, offset) = stripe.last_place();
+                    self.blocks.push(BlockPlace { position: self.position, segment, offset });
+                }
+                self.position = Lsn(self.position.0 + bytes);
                 self.turn = (self.turn + 1) % self.stripes.len();
             }
             Some(end) => self.finish(end)?,
@@ -272,7 +288,10 @@ impl LogSource for LogReader {
         let start = Lsn(self.chunk_start);
         self.chunk_start += bytes.len() as u64;
         self.whole = 0;
-        Ok(Some(Chunk { start, bytes }))
+        // The last one may hold bytes of the next chunk, too.
+        let blocks = self.blocks.clone();
+        self.drop_blocks_before(self.chunk_start);
+        Ok(Some(Chunk { start, bytes, blocks }))
     }
 
     fn end(&self) -> Option<&LogEnd> {

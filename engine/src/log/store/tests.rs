@@ -191,6 +191,34 @@ fn records_cross_blocks_and_segments() {
 }
 
 #[test]
+fn a_stretch_is_read_from_the_block_in_which_it_begins() {
+    let mut log = new_log();
+    for length in [16, 4000, 8, 9000, 40_000, 64, 8, 8, 2000] {
+        log.append(length, 3000);
+    }
+    let (mut reader, mut stream, mut places) = (log.open().expect("a log"), Vec::new(), Vec::new());
+    while let Some(chunk) = reader.next_chunk().expect("undamaged") {
+        let starts = chunk.records().map(|record| record.expect("well-formed").start);
+        places.extend(starts.map(|start| (start.0, chunk.block_with(start).expect("it is in a block"))));
+        stream.extend_from_slice(&chunk.bytes);
+    }
+    let set = FileLogs { disk: Arc::clone(&log.shared), logs: vec![log.files.clone()] };
+    let end = stream.len() as u64;
+    for (place, (start, block)) in places.iter().enumerate() {
+        let ends = places[place + 1..].iter().map(|(next, _)| *next).chain([end]);
+        for end in ends {
+            let read = set.read_stretch(0, *block, *start..end).expect("undamaged");
+            assert_eq!(read, stream[*start as usize..end as usize], "{start} to {end}");
+        }
+    }
+    let (start, block) = places[4];
+    assert!(block.segment < 3 && log.disk.exists(&log.path(4)), "it goes on in other segments");
+    log.damage(3, SECTOR + 100);
+    let error = set.read_stretch(0, block, start..end).expect_err("a block is damaged");
+    assert!(message(&error).contains("a block is not what it was"), "{error}");
+}
+
+#[test]
 fn an_empty_log_and_a_closed_one_end_cleanly() {
     let mut log = new_log();
     let (read, end) = log.read().expect("undamaged");

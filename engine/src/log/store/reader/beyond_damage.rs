@@ -62,6 +62,7 @@ impl LogReader {
         let Some((position, turn)) = next else { return Ok(false) };
         self.has_begun = true;
         self.pending.clear();
+        self.blocks.clear();
         (self.turn, self.position, self.chunk_start, self.whole) = (turn, position, position.0, 0);
         (self.end, self.stop) = (None, u64::MAX);
         Ok(true)
