@@ -16,7 +16,8 @@
 //! * `catalog`: the set of all of them in a database, and schema changes; `compilations`: keeps it still
 //!   while a statement is compiled; `databases`: all catalogs; `common`: what they share; `contents`: a
 //!   catalog as the changes that create it;
-//! * `opening`: access that a running restart holds back; `bulk_load`: loads all rows of a table at once.
+//! * `opening`: access that a running restart holds back; `bulk_load`: loads all rows of a table at once;
+//!   `early_runs`: ranges of keys that are in use before.
 
 pub(crate) mod bulk_load;
 pub mod catalog;
@@ -24,6 +25,7 @@ pub(crate) mod common;
 pub(crate) mod compilations;
 pub(crate) mod contents;
 pub mod databases;
+mod early_runs;
 mod hash_index;
 mod heap_bytes;
 pub(crate) mod history;

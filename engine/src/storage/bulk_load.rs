@@ -9,7 +9,9 @@
 //! So no row costs a descent in any index, and no two threads meet in one. A hash index has room for all rows
 //! from the beginning and gets each as it comes, because it has no order to build from.
 //!
-//! The table's ordered indexes are empty until [`TableLoad::conclude`], and complete after it.
+//! The table's ordered indexes are empty until [`TableLoad::conclude`], and complete after it. But the rows
+//! of a range that a session waits for can be found before, if there are no secondary indexes
+//! ([`RangeLoad::publish`], `early_runs`).
 
 use std::sync::Arc;
 
@@ -35,6 +37,8 @@ pub(crate) struct TableLoad {
 struct Parts {
     /// By range; `None` for a hash index.
     rows: Vec<Option<KeyRun>>,
+    /// By range, how many rows have been counted.
+    counted: Vec<u64>,
     /// For each secondary index, the entries of all ranges.
     entries: Vec<Vec<UnsortedKeys>>,
     /// For each secondary index, by piece.
@@ -64,6 +68,7 @@ impl TableLoad {
         state.index().reserve(rows as usize);
         let parts = Parts {
             rows: (0..ranges).map(|_| None).collect(),
+            counted: vec![0; ranges],
             entries: state.indexes().iter().map(|_| Vec::new()).collect(),
             pieces: state.indexes().iter().map(|_| Vec::new()).collect(),
         };
@@ -112,8 +117,8 @@ impl TableLoad {
     /// Hands every index its parts, when all of them are complete.
     pub(crate) fn conclude(&self, guard: &Guard) -> Result<()> {
         let mut parts = self.parts.lock();
-        let rows: Vec<KeyRun> = std::mem::take(&mut parts.rows).into_iter().flatten().collect();
-        if self.state.index().is_ordered() && !self.state.index().adopt(rows, guard) {
+        let rows = std::mem::take(&mut parts.rows);
+        if self.state.index().is_ordered() && !self.state.index().adopt_published(rows, guard) {
             return Err(self.damaged("has ranges of keys that overlap"));
         }
         for (index, runs) in self.state.indexes().iter().zip(std::mem::take(&mut parts.pieces)) {
@@ -131,11 +136,25 @@ impl TableLoad {
 }
 
 impl RangeLoad<'_> {
-    /// Adds a row, whose key is above those before it. Fails as [`TableState::install`].
+    /// Adds a row of the checkpoint, whose key is above those before it. Fails as [`TableState::install`].
     pub(crate) fn add(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
+        self.add_written(key, row, Handle::CHECKPOINTED)
+    }
+
+    /// The same for a row that the checkpoint does not have like this.
+    pub(crate) fn add_changed(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
+        self.add_written(key, row, Handle::NONE)
+    }
+
+    /// A row of the checkpoint is not added, because it is gone.
+    pub(crate) fn leave_out(&mut self, key: &[u8]) {
+        self.load.state.index().note_removal(key);
+    }
+
+    fn add_written(&mut self, key: &[u8], row: &[u8], writer: Handle) -> Result<()> {
         let state = &*self.load.state;
         state.check_logged(key, Some(row))?;
-        let record = OwnedRecord::written(row, Handle::CHECKPOINTED);
+        let record = OwnedRecord::written(row, writer);
         let is_new = match &mut self.run {
             Some(run) => run.push(key, record),
             None => state.index().insert_hashed(key, record, &epoch::pin()),
@@ -151,10 +170,10 @@ impl RangeLoad<'_> {
         Ok(())
     }
 
-    /// Ends the range, all rows of which have been added; returns their number.
-    pub(crate) fn finish(mut self) -> u64 {
+    /// Ends the range, all rows of which have been added; takes the place of what was loaded for it before.
+    pub(crate) fn finish(mut self) {
+        self.count();
         self.entries.iter_mut().for_each(UnsortedKeys::sort);
-        self.load.state.count_added(self.rows);
         let mut parts = self.load.parts.lock();
         if let Some(place) = parts.rows.get_mut(self.place) {
             *place = self.run;
@@ -162,7 +181,27 @@ impl RangeLoad<'_> {
         for (index, entries) in self.entries.into_iter().enumerate() {
             parts.entries[index].push(entries);
         }
-        self.rows
+    }
+
+    /// The same, and from now on its rows can be found. The range begins with this key or a larger one. The
+    /// table has no secondary indexes and an ordered primary one.
+    pub(crate) fn publish(mut self, from: &[u8]) {
+        self.count();
+        if let Some(place) = self.load.parts.lock().rows.get_mut(self.place) {
+            *place = None;
+        }
+        if let Some(run) = self.run.take() {
+            self.load.state.index().publish(self.place, from, run);
+        }
+    }
+
+    fn count(&self) {
+        let mut parts = self.load.parts.lock();
+        if let Some(counted) = parts.counted.get_mut(self.place) {
+            let before = std::mem::replace(counted, self.rows);
+            self.load.state.count_removed(before);
+            self.load.state.count_added(self.rows);
+        }
     }
 }
 

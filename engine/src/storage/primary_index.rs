@@ -23,6 +23,7 @@ use hyades_types::definition::IndexKind;
 use hyades_types::memory::{Charge, in_database};
 use parking_lot::RwLock;
 
+use super::early_runs::{Early, EarlyRuns};
 use super::hash_index::HashIndex;
 use super::history::Handle;
 use super::ordered_index::key::{ByteString, IndexKey};
@@ -47,6 +48,8 @@ pub struct PrimaryIndex {
     fixed_width: Option<usize>,
     /// Where the removal of a key is noted.
     notes: RwLock<Option<Arc<RangeNotes>>>,
+    /// What can be found before the index has it.
+    early: EarlyRuns,
     /// Set for a temporary table.
     charge: Option<Charge>,
 }
@@ -118,7 +121,13 @@ impl PrimaryIndex {
             (IndexKind::Hash, Some(width @ 9..=16)) => Kind::HashWide(HashIndex::new(width)),
             (IndexKind::Hash, _) => Kind::HashBytes(HashIndex::new(0)),
         };
-        PrimaryIndex { kind, fixed_width, notes: RwLock::default(), charge: None }
+        PrimaryIndex {
+            kind,
+            fixed_width,
+            notes: RwLock::default(),
+            early: EarlyRuns::default(),
+            charge: None,
+        }
     }
 
     /// A number that no other index has or had.
@@ -162,11 +171,41 @@ impl PrimaryIndex {
         if !self.accepts_key(key) {
             return None;
         }
+        match self.get_here(key, guard) {
+            None if self.early.is_consulted() => self.get_early(key, guard),
+            found => found,
+        }
+    }
+
+    #[inline(always)]
+    fn get_here<'g>(&'g self, key: &[u8], guard: &'g Guard) -> Option<&'g Record> {
         on_index!(
             self,
             ordered index => index.get(probe(index, key), guard),
             hash index => index.get(key, guard)
         )
+    }
+
+    /// The same of a key that the index does not have, or did not have a moment ago.
+    #[cold]
+    #[inline(never)]
+    fn get_early<'g>(&'g self, key: &[u8], guard: &'g Guard) -> Option<&'g Record> {
+        match self.early.find(key, guard) {
+            Early::Found(found) => found,
+            Early::HandedOver => self.get_here(key, guard),
+        }
+    }
+
+    /// Whether some keys may be found that the index does not have yet.
+    pub(crate) fn is_being_loaded(&self) -> bool {
+        self.early.is_consulted()
+    }
+
+    /// Notes that a key of the checkpoint is not in the index.
+    pub(super) fn note_removal(&self, key: &[u8]) {
+        if let Some(notes) = &*self.notes.read() {
+            notes.note_removal(key);
+        }
     }
 
     /// As [`PrimaryIndex::get`], for sequences of keys in which each is often near the one before. Also
@@ -329,9 +368,7 @@ impl PrimaryIndex {
         if !self.accepts_key(key) {
             return false;
         }
-        if let Some(notes) = &*self.notes.read() {
-            notes.note_removal(key);
-        }
+        self.note_removal(key);
         let is_removed = in_database(|| {
             on_index!(
                 self,

@@ -16,8 +16,8 @@
 #![allow(unsafe_code)] // Reads the current state through an atomic pointer under an epoch guard; writes rows in recovery.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crossbeam_epoch::Guard;
 use hyades_types::definition::{IndexDefinition, IndexKind, TableDefinition, TableId};
@@ -26,7 +26,7 @@ use hyades_types::key::KeyLayout;
 use hyades_types::memory::{Charge, Keeper};
 use hyades_types::value::SqlType;
 
-use super::opening::Opening;
+use super::opening::{Opening, RangeOpenings};
 use super::primary_index::PrimaryIndex;
 use super::record::{OldRow, Record};
 use super::row::{RowLayout, is_inside, overwrite};
@@ -454,6 +454,7 @@ pub struct Table {
     is_replaced: AtomicBool,
     rewritten_at: AtomicU64,
     opening: Opening,
+    ranges: OnceLock<RangeOpenings>,
 }
 
 impl Table {
@@ -477,6 +478,7 @@ impl Table {
             is_replaced: AtomicBool::new(false),
             rewritten_at: AtomicU64::new(0),
             opening: Opening::default(),
+            ranges: OnceLock::new(),
         }
     }
 
@@ -584,6 +586,28 @@ impl Table {
     #[inline]
     pub(crate) fn opening(&self) -> &Opening {
         &self.opening
+    }
+
+    /// The openings of ranges of keys, if these may be entered before the table is open.
+    pub(crate) fn ranges(&self) -> Option<&RangeOpenings> {
+        self.ranges.get()
+    }
+
+    /// Lets ranges of keys be entered one by one. The table is closed.
+    pub(crate) fn divide(&self, starts: impl Iterator<Item = Box<[u8]>>) {
+        drop(self.ranges.set(RangeOpenings::new(starts)));
+    }
+
+    /// Lets every transaction in.
+    pub(crate) fn open(&self) {
+        self.opening.open();
+        self.ranges().into_iter().for_each(RangeOpenings::open_all);
+    }
+
+    /// No transaction gets in that has not been let in.
+    pub(crate) fn refuse(&self, error: &Error) {
+        self.opening.fail(error);
+        self.ranges().into_iter().for_each(|ranges| ranges.fail(error));
     }
 }
 

@@ -1,6 +1,7 @@
 //! A bulk load gives the same result as installing the rows one by one.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_epoch::pin;
 use hyades_types::definition::{Deferral, IndexColumn, IndexDefinition, IndexKind, TableDefinition, TableId};
@@ -67,7 +68,7 @@ fn load(table: &Table, rows: &[Row], ranges: usize) -> Result<()> {
             std::thread::spawn(move || {
                 let mut loading = load.range(place, range.len());
                 range.iter().try_for_each(|(key, row)| loading.add(key, row))?;
-                assert_eq!(loading.finish(), range.len() as u64);
+                loading.finish();
                 Ok(())
             })
         })
@@ -170,4 +171,99 @@ fn rows_that_come_twice_or_do_not_fit_are_refused() {
         rows[4].0.push(0);
         assert!(load(&Table::new(TableId(1), definition(&[0], kind)), &rows, 1).is_err());
     }
+}
+
+/// A range that is loaded again has its last rows, and others are not disturbed.
+#[test]
+fn a_range_can_be_loaded_again_and_found_before_the_others() {
+    for key in [&[0][..], &[1, 0]] {
+        let table = Table::new(TableId(1), definition(key, IndexKind::Ordered));
+        let state = table.shared_state();
+        let rows = rows(&state, 1_000);
+        let load = TableLoad::new(Arc::clone(&state), 2, 1_000);
+        let mut first = load.range(0, 500);
+        rows[..500].iter().for_each(|(key, row)| first.add(key, row).expect("nothing is wrong"));
+        first.finish();
+        let guard = pin();
+        assert!(state.index().get(&rows[7].0, &guard).is_none() && !state.index().is_being_loaded());
+        let mut again = load.range(0, 499);
+        for (place, (key, row)) in rows[..500].iter().enumerate() {
+            match place {
+                3 => again.leave_out(key),
+                _ => again.add_changed(key, row).expect("nothing is wrong"),
+            }
+        }
+        again.publish(&[]);
+        assert_eq!((state.row_count(), state.index().is_being_loaded()), (499, true));
+        let found =
+            |place: usize| state.index().get(&rows[place].0, &guard).and_then(|record| record.row(&guard));
+        for place in [0, 2, 4, 62, 63, 64, 499] {
+            assert_eq!(found(place), Some(&*rows[place].1), "{place}");
+        }
+        assert!(found(3).is_none() && found(500).is_none());
+        let mut second = load.range(1, 500);
+        rows[500..].iter().for_each(|(key, row)| second.add(key, row).expect("nothing is wrong"));
+        second.finish();
+        load.conclude(&guard).expect("nothing is wrong");
+        assert_eq!((found(4), found(500)), (Some(&*rows[4].1), Some(&*rows[500].1)));
+        assert_eq!((state.row_count(), content(state.index()).len()), (999, 999));
+    }
+}
+
+/// Threads find and change the rows of a range, without a gap, while the index takes it over.
+#[test]
+fn rows_that_were_published_are_found_while_the_index_takes_them_over() {
+    for _ in 0..20 {
+        let table = Table::new(TableId(1), definition(&[0], IndexKind::Ordered));
+        let state = table.shared_state();
+        let rows = rows(&state, 4_000);
+        let load = TableLoad::new(Arc::clone(&state), 2, 4_000);
+        let (mut first, mut second) = (load.range(0, 2_000), load.range(1, 2_000));
+        rows[..2_000].iter().for_each(|(key, row)| first.add(key, row).expect("nothing is wrong"));
+        rows[2_000..].iter().for_each(|(key, row)| second.add(key, row).expect("nothing is wrong"));
+        first.publish(&[]);
+        second.finish();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for number in 0..2 {
+                let (state, rows, is_over) = (&state, &rows, &is_over);
+                scope.spawn(move || {
+                    let mut passes = 0;
+                    while passes < 2 || !is_over.load(Ordering::Relaxed) {
+                        for (key, row) in rows[..2_000].iter().skip(number).step_by(2) {
+                            let guard = pin();
+                            let record = state.index().get(key, &guard).expect("it was published");
+                            assert_eq!(record.row(&guard), Some(&**row));
+                            let old = record.try_replace(Some(row), &guard).expect("it stays in its index");
+                            old.into_iter().for_each(|old| old.retire(&guard));
+                        }
+                        passes += 1;
+                    }
+                });
+            }
+            load.conclude(&pin()).expect("nothing is wrong");
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(content(state.index()).len(), 4_000);
+        while state.index().is_being_loaded() {
+            pin().flush();
+        }
+    }
+}
+
+#[test]
+fn ranges_that_overlap_are_refused_although_one_was_published() {
+    let table = Table::new(TableId(1), definition(&[0], IndexKind::Ordered));
+    let state = table.shared_state();
+    let rows = rows(&state, 100);
+    let load = TableLoad::new(Arc::clone(&state), 2, 100);
+    let (mut first, mut second) = (load.range(0, 60), load.range(1, 50));
+    rows[..60].iter().for_each(|(key, row)| first.add(key, row).expect("nothing is wrong"));
+    rows[50..].iter().for_each(|(key, row)| second.add(key, row).expect("nothing is wrong"));
+    first.publish(&[]);
+    second.finish();
+    let guard = pin();
+    let record = state.index().get(&rows[5].0, &guard).expect("it was published");
+    assert!(load.conclude(&guard).is_err());
+    assert_eq!(record.row(&guard), Some(&*rows[5].1), "it is there as long as the thread is pinned");
 }

@@ -19,7 +19,7 @@ use super::key::IndexKey;
 use super::node::{Node, retire};
 use super::version_lock::Restart;
 use super::{NODE_CAPACITY, OrderedIndex, retry};
-use crate::storage::record::OwnedRecord;
+use crate::storage::record::{OwnedRecord, Record};
 
 /// See the module head.
 pub(in crate::storage) struct SortedRun<K: IndexKey, const CAPACITY: usize = NODE_CAPACITY> {
@@ -71,9 +71,29 @@ impl<K: IndexKey, const CAPACITY: usize> SortedRun<K, CAPACITY> {
         true
     }
 
-    /// Appends the keys of another run; false, and that run is dropped, unless they are above those of this
-    /// one.
-    fn append(&mut self, mut above: SortedRun<K, CAPACITY>, guard: &Guard) -> bool {
+    /// The record under a key. The run may be handed to an index while no thread is in here: the record then
+    /// stays where it is.
+    #[allow(clippy::needless_lifetimes)] // The guard keeps the record alive, not the run.
+    pub(in crate::storage) fn find<'g>(&self, probe: K::Probe<'_>, _guard: &'g Guard) -> Option<&'g Record> {
+        let is_above = |child: &Child<K, CAPACITY>| !is_first_at_most(child.node(), probe);
+        let leaf = self.leaves.partition_point(|child| !is_above(child)).checked_sub(1)?;
+        let leaf = self.leaves[leaf].node();
+        let version = leaf.lock.current();
+        // SAFETY: no thread changes the leaf, so its content is alive and fixed. Its records are freed
+        // through the epoch once an index has the leaf, and a run that is dropped instead is retired in the
+        // same way.
+        unsafe {
+            let position = leaf.lower_bound(probe, version).ok()?;
+            match leaf.holds(position, probe, version) {
+                Ok(true) => leaf.record(position, version).ok(),
+                _ => None,
+            }
+        }
+    }
+
+    /// Appends the keys of another run and leaves it empty; false, and nothing is moved, unless they are
+    /// above those of this one.
+    fn append(&mut self, above: &mut SortedRun<K, CAPACITY>, guard: &Guard) -> bool {
         if let (Some(last), Some(first)) = (self.leaves.last(), above.leaves.first_mut()) {
             let (left, right) = (last.node(), first.node());
             // SAFETY: no other thread can reach the leaf, so its content is alive and fixed.
@@ -98,6 +118,13 @@ impl<K: IndexKey, const CAPACITY: usize> Drop for SortedRun<K, CAPACITY> {
             }
         }
     }
+}
+
+/// Whether the first key of a private leaf is this one or below it.
+fn is_first_at_most<K: IndexKey, const CAPACITY: usize>(leaf: &Node<K, CAPACITY>, key: K::Probe<'_>) -> bool {
+    let snapshot = leaf.snapshot(leaf.lock.current());
+    // SAFETY: as for `is_below`.
+    unsafe { K::compare(leaf.slot_locked(0), key, snapshot) }.is_ok_and(std::cmp::Ordering::is_le)
 }
 
 /// Whether the key at this position of a private leaf is below another key.
@@ -154,16 +181,17 @@ fn grow<K: IndexKey, const CAPACITY: usize>(
 }
 
 impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
-    /// Takes over the keys of some runs. False, and all of them are dropped, unless each run is above the one
+    /// Takes over the keys of some runs. False, and all of them are retired, unless each run is above the one
     /// before and the index is empty.
-    pub(in crate::storage) fn adopt(&self, runs: Vec<SortedRun<K, CAPACITY>>, guard: &Guard) -> bool {
+    pub(in crate::storage) fn adopt(&self, mut runs: Vec<SortedRun<K, CAPACITY>>, guard: &Guard) -> bool {
         let mut whole = SortedRun::default();
-        for run in runs {
-            if !whole.append(run, guard) {
-                return false;
-            }
+        let is_done = runs.iter_mut().all(|run| whole.append(run, guard))
+            && (whole.leaves.is_empty() || retry(|| self.try_adopt(&mut whole, guard)));
+        if !is_done {
+            // Their records may have been found already ([`SortedRun::find`]).
+            guard.defer(move || drop((whole, runs)));
         }
-        whole.leaves.is_empty() || retry(|| self.try_adopt(&mut whole, guard))
+        is_done
     }
 
     fn try_adopt(&self, whole: &mut SortedRun<K, CAPACITY>, guard: &Guard) -> Result<bool, Restart> {

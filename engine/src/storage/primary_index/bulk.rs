@@ -9,7 +9,7 @@ use crossbeam_epoch::Guard;
 use super::{Kind, PrimaryIndex};
 use crate::storage::ordered_index::key::{ByteString, IndexKey};
 use crate::storage::ordered_index::{NODE_CAPACITY, SortedRun};
-use crate::storage::record::OwnedRecord;
+use crate::storage::record::{OwnedRecord, Record};
 
 /// Keys in their order, with their records.
 pub(in crate::storage) enum KeyRun {
@@ -72,6 +72,26 @@ impl PrimaryIndex {
         }
     }
 
+    /// Lets the keys of a range, which begins with this key or a larger one, be found before the index has
+    /// the others. What is published must be given to [`PrimaryIndex::adopt_published`].
+    pub(in crate::storage) fn publish(&self, range: usize, from: &[u8], run: KeyRun) {
+        self.early.publish(range, from, run);
+    }
+
+    /// As [`PrimaryIndex::adopt`], of these ranges and those that were published.
+    pub(in crate::storage) fn adopt_published(&self, ranges: Vec<Option<KeyRun>>, guard: &Guard) -> bool {
+        let adopt = |published: Vec<(usize, KeyRun)>| {
+            let mut ranges = ranges;
+            for (range, run) in published {
+                if let Some(place) = ranges.get_mut(range) {
+                    *place = Some(run);
+                }
+            }
+            self.adopt(ranges.into_iter().flatten().collect(), guard)
+        };
+        self.early.hand_over(adopt, guard)
+    }
+
     /// Makes room in a hash index, in which growing would move all entries. Does nothing in an ordered one.
     pub(in crate::storage) fn reserve(&self, keys: usize) {
         match &self.kind {
@@ -105,6 +125,15 @@ impl KeyRun {
             KeyRun::Narrow(run) => run.push(own::<u64>(key), record),
             KeyRun::Wide(run) => run.push(own::<u128>(key), record),
             KeyRun::Bytes(run) => run.push(own::<ByteString>(key), record),
+        }
+    }
+
+    /// The record under a key that the index accepts.
+    pub(in crate::storage) fn find<'g>(&self, key: &[u8], guard: &'g Guard) -> Option<&'g Record> {
+        match self {
+            KeyRun::Narrow(run) => run.find(u64::probe(key), guard),
+            KeyRun::Wide(run) => run.find(u128::probe(key), guard),
+            KeyRun::Bytes(run) => run.find(ByteString::probe(key), guard),
         }
     }
 }
