@@ -49,6 +49,8 @@ mod row_changes;
 pub mod two_phase_locking;
 mod writes;
 
+pub use self::cursor::KeyRange;
+
 /// Why a row is read. Decides which version of it is read, and how it is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intent {
@@ -206,24 +208,6 @@ pub struct Savepoint {
     /// A word that only the concurrency control reads: the number of locks before it, if locks are given up
     /// with what was done under them.
     pub(in crate::txn) own: usize,
-}
-
-/// The keys of a scan in index order: at least `lower`, below `upper`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeyRange {
-    pub lower: Option<Vec<u8>>,
-    pub upper: Option<Vec<u8>>,
-}
-
-impl KeyRange {
-    pub fn is_whole(&self) -> bool {
-        self.lower.is_none() && self.upper.is_none()
-    }
-
-    pub fn contains(&self, key: &[u8]) -> bool {
-        self.lower.as_ref().is_none_or(|lower| key >= lower.as_slice())
-            && self.upper.as_ref().is_none_or(|upper| key < upper.as_slice())
-    }
 }
 
 /// The position of a scan. It outlives waits; the concurrency control keeps what it needs in it.
@@ -419,6 +403,12 @@ pub trait Access: Send {
     /// Enters a table before its rows are touched: fails with `StalePlan` unless its definition still has
     /// this version. False if all its rows are to be skipped ([`Impatience::SkipLocked`]).
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool>;
+
+    /// The same before the row under this key is touched, and no others: the table may still be closed to
+    /// those.
+    fn enter_for_key(&mut self, table: &Arc<Table>, version: u64, intent: Intent, _key: &[u8]) -> Flow<bool> {
+        self.enter(table, version, intent)
+    }
 
     /// The row under `key`, if there is one. Unless it is read at a snapshot, it is locked, present or
     /// absent, until this transaction ends. A row that is skipped counts as absent. `ahead` is what was found

@@ -29,6 +29,24 @@ const MOST_AHEAD: usize = 64;
 /// The cost of passing a record that shows no row, as work of a guest.
 const UNITS_PER_PASSED_RECORD: u32 = 20;
 
+/// The keys of a scan in index order: at least `lower`, below `upper`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyRange {
+    pub lower: Option<Vec<u8>>,
+    pub upper: Option<Vec<u8>>,
+}
+
+impl KeyRange {
+    pub fn is_whole(&self) -> bool {
+        self.lower.is_none() && self.upper.is_none()
+    }
+
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.lower.as_ref().is_none_or(|lower| key >= lower.as_slice())
+            && self.upper.as_ref().is_none_or(|upper| key < upper.as_slice())
+    }
+}
+
 /// A scan has passed a record without a row for its reader. There may be many in a row, and what looks for
 /// the next row is one instruction.
 ///

@@ -64,7 +64,7 @@ impl<'r, T: Access> Run<'r, T> {
         intent: Intent,
         row: RowSlot,
     ) -> Flow<bool> {
-        if !self.transaction.enter(&reference.table, reference.version, intent)? {
+        if !self.transaction.enter_for_key(&reference.table, reference.version, intent, key)? {
             return Ok(false);
         }
         let ahead = self.ahead.as_mut().and_then(|ahead| ahead.take(&reference.table, key));

@@ -160,6 +160,10 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     }
 
     fn remove_empty(&self, state: &TableState, key: &[u8], guard: &Guard) -> bool {
+        if state.index().is_being_loaded() {
+            // It does not have the key yet.
+            return false;
+        }
         let is_needed = state
             .index()
             .get(key, guard)

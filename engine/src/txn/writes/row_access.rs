@@ -14,7 +14,7 @@ use crate::storage::history::Snapshot;
 use crate::storage::record::Record;
 use crate::storage::row::leads_to;
 use crate::storage::table::Table;
-use crate::txn::restart_gate::wait_for;
+use crate::txn::restart_gate::{wait_for, wait_for_key};
 use crate::txn::row_changes::write_row;
 use crate::txn::{
     Access, Chosen, Cursor, Duplicate, Flow, Found, FoundAhead, Insertion, Intent, Isolation, NewRow,
@@ -25,13 +25,13 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
     #[inline(always)]
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
         wait_for(table.opening())?;
-        if self.reads_snapshot(intent) {
-            return self.enter_at_snapshot(table, version);
-        }
-        if self.isolation.reads_at_snapshot() {
-            self.define(table, intent)?;
-        }
-        R::enter(self, table, version, intent)
+        self.enter_restored(table, version, intent)
+    }
+
+    #[inline(always)]
+    fn enter_for_key(&mut self, table: &Arc<Table>, version: u64, intent: Intent, key: &[u8]) -> Flow<bool> {
+        wait_for_key(table, key)?;
+        self.enter_restored(table, version, intent)
     }
 
     fn read_point<'g>(
@@ -118,6 +118,8 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
     }
 
     fn insert(&mut self, table: &Arc<Table>, new: NewRow<'_>) -> Flow<Insertion> {
+        // An update that moves a row has entered the table for the old key.
+        wait_for(table.opening())?;
         let inserted = self.insert_row(table, new)?;
         self.number_in_hand = None;
         Ok(inserted)
@@ -215,5 +217,19 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
         if self.isolation.reads_at_snapshot() && !self.changes_objects {
             self.release_since(savepoint.own);
         }
+    }
+}
+
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
+    /// Enters a table in which what is wanted has been restored.
+    #[inline(always)]
+    fn enter_restored(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
+        if self.reads_snapshot(intent) {
+            return self.enter_at_snapshot(table, version);
+        }
+        if self.isolation.reads_at_snapshot() {
+            self.define(table, intent)?;
+        }
+        R::enter(self, table, version, intent)
     }
 }
