@@ -22,8 +22,8 @@
 //!   changed), `pace` (how fast, if no client waits for it);
 //! * the bytes: `schema` (the catalog), `contents` (which ranges are in which files) with `base64_text`
 //!   (their keys), `part` (rows);
-//! * reading one: `load` (into an empty database), `merge` (base and changes of a range), `verify` (only to
-//!   see that it can be read).
+//! * reading one: `load` (into an empty database), `merge` (base and changes of a range), `range_changes`
+//!   (what the logs have done to it since), `verify` (only to see that it can be read).
 //!
 //! Invariants:
 //! 1. A checkpoint counts once the manifest names it: after its files are durable, and after the logs are
@@ -42,6 +42,7 @@ pub(crate) mod load;
 mod merge;
 mod pace;
 mod part;
+pub(crate) mod range_changes;
 pub(crate) mod schema;
 mod take;
 pub(crate) mod verify;

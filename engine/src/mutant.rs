@@ -122,11 +122,15 @@ pub enum Mutant {
     AnchorDatedLate,
     /// A replay key by key takes all logs for known up to the time up to which one of them is.
     BoundOfTheFurthest,
+    /// A range of keys opens when its rows are loaded, even if the logs hold further changes to it.
+    RangeOpenedTooEarly,
+    /// A restart replays changes of a range again that were merged into it before it opened.
+    MergedRangeForgotten,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 53] = [
+    pub const ALL: [Mutant; 55] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -180,6 +184,8 @@ impl Mutant {
         Mutant::NewerRowOverwritten,
         Mutant::AnchorDatedLate,
         Mutant::BoundOfTheFurthest,
+        Mutant::RangeOpenedTooEarly,
+        Mutant::MergedRangeForgotten,
     ];
 }
 

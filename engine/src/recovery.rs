@@ -26,11 +26,13 @@
 //! Files:
 //! * `records`: one walk through the records of a log, for all that follows;
 //! * before replay: `cut`, `tail` (what the logs say of each table), from `each_log` a `log_summary` and its
-//!   `last_positions`; `digest` and `digester` (the same, kept by a running server); `early_load`;
+//!   `last_positions`; `extents` (where in the logs records of a table lie); `digest` and `digester` (the
+//!   same, kept by a running server); `early_load`;
 //! * replay: `incarnation` (all logs of one), `scope` (which records count), `replay_source` (one log),
-//!   `by_key`, `schedule`, their `workers`, `replay` (a transaction), `command` (a call), `pieces` (a large
-//!   transaction);
-//! * with transactions let in: `on_demand`, `passes`;
+//!   `extent_source` (parts of one), `by_key`, `schedule`, their `workers`, `replay` (a transaction),
+//!   `command` (a call), `pieces` (a large transaction), `logged_patch`;
+//! * with transactions let in: `on_demand`, `restart_status`, `passes`, `range_reader` (the changes of a
+//!   range of keys);
 //! * `salvage`: logs that are refused; `verify`: one number for a state;
 //! * `study`: a replay that is measured, or runs in `simulated_time`.
 //!
@@ -54,15 +56,20 @@ mod digest;
 mod digester;
 mod each_log;
 mod early_load;
+mod extent_source;
+mod extents;
 mod incarnation;
 mod last_positions;
 mod log_summary;
+mod logged_patch;
 mod on_demand;
 mod passes;
 mod pieces;
+mod range_reader;
 pub(crate) mod records;
 mod replay;
 mod replay_source;
+mod restart_status;
 pub mod salvage;
 mod schedule;
 mod scope;
@@ -80,11 +87,13 @@ use std::time::{Duration, Instant};
 use hyades_types::error::{Error, Result, sqlstate};
 
 use self::early_load::EarlyLoad;
-use self::incarnation::{ToReplay, replay_incarnation};
-use self::last_positions::{Called, Last};
-use self::log_summary::LogSummary;
+use self::extents::Extents;
+use self::incarnation::{ToReplay, replay_extents, replay_incarnation};
+use self::last_positions::Called;
+use self::log_summary::{LogSummary, Said};
 use self::on_demand::OnDemand;
 use self::passes::Selection;
+use self::range_reader::RangeReader;
 use self::replay::Installer;
 use self::schedule::Replayed;
 use self::scope::Scope;
@@ -104,8 +113,8 @@ use crate::txn::replay_versions::ReplayVersions;
 pub use self::cut::LogTail;
 pub(crate) use self::digest::remove_foreign as remove_foreign_digests;
 pub(crate) use self::digester::Digester;
-pub use self::on_demand::RestartStatus;
 pub(crate) use self::on_demand::{Followers, Restarted};
+pub use self::restart_status::RestartStatus;
 pub use self::verify::{CheckedIndexes, check_indexes, state_hash, tables_hash};
 
 /// What recovery found, for the operator.
@@ -138,6 +147,8 @@ pub struct RecoveryReport {
     pub replayed: Vec<ReplayedIncarnation>,
     /// How often the logs were replayed for tables that a session waited for, before the rest of the tables.
     pub early_passes: u64,
+    /// Bytes of log records that those have read.
+    pub early_bytes: u64,
     /// Transactions found in a log that had not become durable with all they depend on.
     pub discarded: u64,
     /// The logs that were not closed, and how each of them ends. Empty after a clean stop.
@@ -309,7 +320,7 @@ fn attempt(
 }
 
 /// What each log of an incarnation says of each table, by the incarnation's number.
-type Said = HashMap<u64, Vec<Last>>;
+type SaidOfEach = HashMap<u64, Vec<Said>>;
 
 /// A recovery, once it is known what there is.
 struct Restart {
@@ -326,7 +337,9 @@ struct Restart {
     /// The loading of the checkpoint, if it has begun early.
     early: Option<EarlyLoad>,
     /// What the logs of the crashed incarnation say, if that is wanted.
-    said: Said,
+    said: SaidOfEach,
+    /// Where the records lie that change rows, for each log of each incarnation, if it is known.
+    extents: Option<Arc<Vec<Vec<Extents>>>>,
     is_on_demand: bool,
     report: RecoveryReport,
 }
@@ -388,6 +401,7 @@ impl Restart {
             loading: loading.map_err(Failure::Checkpoint)?,
             early,
             said,
+            extents: None,
             is_on_demand,
             report,
         })
@@ -434,6 +448,7 @@ impl Restart {
             let Some(before) = before else { break };
             early.extend(std::mem::replace(&mut self.report, before).replayed);
             self.report.early_passes += 1;
+            self.report.early_bytes += selection.selective_bytes().unwrap_or(bytes_total(&self.manifest));
         }
         for one in &mut self.report.replayed {
             let same = early.iter().filter(|early| early.number == one.number);
@@ -444,7 +459,7 @@ impl Restart {
 
     /// Replays the logs once: completely, or what is selected.
     fn replay(&mut self, on_demand: Option<(&Arc<OnDemand>, &Arc<Selection>)>) -> Result<()> {
-        let Restart { config, compiler, databases, manifest, report, started, workers, .. } = self;
+        let Restart { config, compiler, databases, manifest, report, started, workers, extents, .. } = self;
         let bytes_total = bytes_total(manifest);
         for (place, incarnation) in manifest.to_replay().enumerate() {
             let mut installer =
@@ -455,12 +470,20 @@ impl Restart {
                 let from = manifest.replay_from(incarnation);
                 on_demand.begin_incarnation(place, from.entries(), Some(&installer.versions));
             }
-            let scope = Arc::new(whole_scope(incarnation));
+            let scope = Arc::new(Scope::of_ended(incarnation));
             let workers = *workers;
             let incarnation = ToReplay { manifest, incarnation, scope, workers, is_salvage: false };
             let begun = crate::sync::now();
             let versions = Arc::clone(&installer.versions);
-            let replayed = replay_incarnation(config, &incarnation, Arc::new(installer))?;
+            let selective =
+                on_demand.map(|(_, selection)| selection).filter(|it| it.selective_bytes().is_some());
+            let replayed = match (selective, &*extents) {
+                (Some(selection), Some(extents)) => {
+                    let takes = |table| selection.takes_table(table);
+                    replay_extents(config, &incarnation, (extents, place), takes, Arc::new(installer))?
+                }
+                _ => replay_incarnation(config, &incarnation, Arc::new(installer))?,
+            };
             versions.finish();
             note_replayed(report, &incarnation, replayed, begun);
         }
@@ -508,7 +531,8 @@ impl Restart {
 
     /// Returns when transactions can be let in. A thread does the rest.
     fn leave_the_rest(mut self) -> std::result::Result<Restarting, Failure> {
-        let tail = self.read_tail()?;
+        let mut tail = self.read_tail()?;
+        self.extents = tail.take_extents().map(Arc::new);
         let shared = Arc::new(self.on_demand());
         let (manifest, loaded) = (self.manifest.clone(), self.loaded());
         let (databases, compiler) = (Arc::clone(&self.databases), self.compiler.clone());
@@ -519,7 +543,18 @@ impl Restart {
         if waits_for.is_none() {
             let calls = tail.calls(&databases, compiler);
             shared.close_tables(tail.needs_of_tables(&calls))?;
-            shared.plan_passes(&calls);
+            let extents = self.extents.as_deref();
+            shared.plan_passes(&calls, |table| {
+                let logs = extents?.iter().flatten();
+                Some(logs.map(|extents| extents.bytes_of(table)).sum())
+            });
+            if let Some(extents) = &self.extents {
+                shared.divide_tables(RangeReader {
+                    config: self.config.clone(),
+                    manifest: self.manifest.clone(),
+                    extents: Arc::clone(extents),
+                });
+            }
             // It may be that no start ever completes, and that each leaves its prepared segments. Those of
             // the last one stay until this one is complete.
             let (config, found) = (self.config.clone(), self.found.clone());
@@ -586,11 +621,6 @@ fn wait_for_first(
         waits_for = need.map(|need| shared.opening_after(need)).transpose()?;
     }
     shared.close_tables(tail.needs_of_tables(&tail.calls(databases, compiler)))
-}
-
-/// Everything that counts of an incarnation that has ended.
-fn whole_scope(incarnation: &Incarnation) -> Scope {
-    Scope::whole(&incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs)))
 }
 
 /// Creates the catalog of the last checkpoint, if there is one, in an empty catalog.
@@ -681,7 +711,7 @@ fn freeze_ends(
     manifest: &mut Manifest,
     workers: usize,
     databases: Option<&Arc<Databases>>,
-) -> Result<(Vec<LogTail>, Said)> {
+) -> Result<(Vec<LogTail>, SaidOfEach)> {
     let (mut tails, mut said) = (Vec::new(), HashMap::new());
     for place in 0..manifest.incarnations.len() {
         let incarnation = &manifest.incarnations[place];
@@ -697,7 +727,7 @@ fn freeze_ends(
         let (end, found, summaries) = cut::find_end(config, manifest, place, workers, summaries)?;
         // If a summary was given up, the logs are read once more, like those of incarnations that had ended
         // before.
-        let concluded: Option<Vec<Last>> =
+        let concluded: Option<Vec<Said>> =
             summaries.into_iter().map(|summary| summary.conclude(&end)).collect();
         said.extend(concluded.filter(|_| databases.is_some()).map(|said| (incarnation.number, said)));
         manifest.incarnations[place].freeze(&end);

@@ -11,7 +11,8 @@
 //! * what goes wrong: `crash` (a script's life on a disk that dies, and what recovery must then find),
 //!   `single_faults` (files of a database at rest that lose or change something), `salvage` (what is kept of
 //!   damaged databases), `given_up` (a COMMIT that is cancelled, and another one), `restarts` (transactions
-//!   in the middle of a restart), `fault_table` (the effect of each fault in each step of the work);
+//!   in the middle of a restart), `wanted_first` (what they wait for comes first), `fault_table` (the effect
+//!   of each fault in each step of the work);
 //! * `scheduler` (one thread at a time, chosen by a seed), `simulation` (the whole engine under it).
 //!
 //! Everything random comes from a seed that the caller gives, so a failure can be repeated from its seed.
@@ -32,6 +33,7 @@ pub mod serializability;
 pub mod simulation;
 pub mod single_faults;
 pub mod threads;
+pub mod wanted_first;
 pub mod workload;
 
 /// A file of the repository, for tests that compare a document with the code. Cargo gives the crate's path at

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hyades_engine::config::{Config, RestartMode};
+use hyades_engine::config::RestartMode;
 use hyades_engine::db::{Engine, Interrupt, Logging, open};
 use hyades_engine::recovery::{recover, tables_hash};
 use hyades_engine::storage::databases::Databases;
@@ -36,7 +36,7 @@ pub enum Held {
 }
 
 impl Held {
-    fn reads(self, after: u64) -> HeldReads {
+    pub(crate) fn reads(self, after: u64) -> HeldReads {
         match self {
             Held::Load => HeldReads { ending: "part", threads: "hyades-", after },
             // Threads of the restart and of the replay.
@@ -46,7 +46,7 @@ impl Held {
 }
 
 /// Stops holding reads back. Must be dropped before the engine, which waits for its threads.
-struct Release<'a>(&'a SimulatedDisk);
+pub(crate) struct Release<'a>(pub(crate) &'a SimulatedDisk);
 
 impl Drop for Release<'_> {
     fn drop(&mut self) {
@@ -54,15 +54,15 @@ impl Drop for Release<'_> {
     }
 }
 
-type Outcome<T = ()> = Result<T, String>;
+pub(crate) type Outcome<T = ()> = Result<T, String>;
 
-fn as_text(error: Error) -> String {
+pub(crate) fn as_text(error: Error) -> String {
     error.to_string()
 }
 
 /// A database that was killed when everything was durable.
-struct Killed {
-    disk: SimulatedDisk,
+pub(crate) struct Killed {
+    pub(crate) disk: SimulatedDisk,
     script: Script,
     acknowledged: BTreeSet<usize>,
 }
@@ -70,12 +70,12 @@ struct Killed {
 /// Longer than any load takes.
 const LOAD_LIMIT: Duration = Duration::from_secs(60);
 /// Texts that every database has from the beginning.
-const TEXTS: u64 = 20;
+pub(crate) const TEXTS: u64 = 20;
 /// Repeated to make up the long texts.
-const LONG: &str = "a long text; ";
-const LONG_REPEATED: usize = 600;
+pub(crate) const LONG: &str = "a long text; ";
+pub(crate) const LONG_REPEATED: usize = 600;
 /// The number of long texts: much more data than the logs that are replayed.
-const MANY: u64 = 40;
+pub(crate) const MANY: u64 = 40;
 
 /// Runs the script with two checkpoints in it. After the last one only calls may touch the texts. With every
 /// second seed, the server keeps a digest of its logs.
@@ -85,7 +85,20 @@ fn prepare(scenario: Scenario, seed: u64) -> Outcome<Killed> {
 
 /// As [`prepare`], with this many long texts. If there are any, calls that do not touch them follow at the
 /// end.
-fn prepare_with(scenario: Scenario, seed: u64, long_texts: u64) -> Outcome<Killed> {
+pub(crate) fn prepare_with(scenario: Scenario, seed: u64, long_texts: u64) -> Outcome<Killed> {
+    let after = |engine: &dyn Engine| {
+        if long_texts > 0 { call_without_texts(engine) } else { Ok(()) }
+    };
+    prepare_and(scenario, seed, long_texts, after)
+}
+
+/// As [`prepare`], with this many long texts, and something more after the script.
+pub(crate) fn prepare_and(
+    scenario: Scenario,
+    seed: u64,
+    long_texts: u64,
+    after: impl Fn(&dyn Engine) -> Result<(), Error>,
+) -> Outcome<Killed> {
     let disk = SimulatedDisk::new(seed);
     let script = script(seed);
     let restart = if seed.is_multiple_of(2) { RestartMode::OnDemand } else { RestartMode::Complete };
@@ -94,11 +107,8 @@ fn prepare_with(scenario: Scenario, seed: u64, long_texts: u64) -> Outcome<Kille
     let mut client = Client::new(&*engine).map_err(as_text)?;
     client.begin();
     (0..TEXTS).try_for_each(|key| client.append_list(key, 0)).map_err(as_text)?;
-    let long_texts = TEXTS..TEXTS + long_texts;
-    long_texts
-        .clone()
-        .try_for_each(|key| client.put_text(key, &LONG.repeat(LONG_REPEATED)))
-        .map_err(as_text)?;
+    let mut long_texts = TEXTS..TEXTS + long_texts;
+    long_texts.try_for_each(|key| client.put_text(key, &LONG.repeat(LONG_REPEATED))).map_err(as_text)?;
     client.commit().and_then(|answer| answer.wait()).map_err(as_text)?;
     drop(client);
     let (half, most) = (FIRST / 2, FIRST * 3 / 4);
@@ -108,9 +118,7 @@ fn prepare_with(scenario: Scenario, seed: u64, long_texts: u64) -> Outcome<Kille
     take_checkpoint(&*engine).map_err(as_text)?;
     life.run(&script, most..FIRST).map_err(as_text)?;
     let acknowledged = life.acknowledged();
-    if !long_texts.is_empty() {
-        call_without_texts(&*engine).map_err(as_text)?;
-    }
+    after(&*engine).map_err(as_text)?;
     wait_until_idle(&disk);
     let killed = disk.after_process_kill(seed);
     engine.shutdown().map_err(as_text)?;
@@ -132,13 +140,13 @@ fn call_without_texts(engine: &dyn Engine) -> Result<(), Error> {
 }
 
 /// The hash of the state that a complete restart makes of this disk.
-fn hash_of_complete(disk: &SimulatedDisk, scenario: Scenario) -> Outcome<u64> {
+pub(crate) fn hash_of_complete(disk: &SimulatedDisk, scenario: Scenario) -> Outcome<u64> {
     let databases = Arc::new(Databases::new());
     recover(&scenario.config(disk), test_compiler(), &databases).map_err(as_text)?;
     tables_hash(&databases.tables()).map_err(as_text)
 }
 
-fn wait_until_complete(engine: &dyn Engine) -> Outcome {
+pub(crate) fn wait_until_complete(engine: &dyn Engine) -> Outcome {
     while let Some(ticket) = engine.wait_for_restart().map_err(as_text)? {
         ticket.wait();
     }
@@ -159,7 +167,7 @@ fn wait_until_loaded(engine: &dyn Engine) -> Outcome {
     }
 }
 
-fn expect_wait<T>(what: &str, outcome: Result<T, Interrupt>) -> Outcome {
+pub(crate) fn expect_wait<T>(what: &str, outcome: Result<T, Interrupt>) -> Outcome {
     match outcome {
         Err(Interrupt::Wait(_)) => Ok(()),
         Err(Interrupt::Failed(error)) => Err(format!("{what} fails: {error}")),
@@ -225,63 +233,6 @@ pub fn wait_for_what_they_touch(scenario: Scenario, seed: u64, held: Held) -> Ou
         Recovered { acknowledged: &killed.acknowledged, ledger: &observed.ledger, rows: &observed.rows };
     check_recovered(&killed.script, &found)?;
     engine.shutdown().map_err(as_text)
-}
-
-/// A transaction waits for a table that the logs concern, while much must be loaded that they do not concern.
-/// The logs are replayed for that table first. The restart does not disturb later work on the table, and that
-/// work survives.
-pub fn what_is_wanted_comes_first(scenario: Scenario, seed: u64) -> Outcome {
-    let killed = prepare_with(scenario, seed, MANY)?;
-    let before = {
-        let engine = scenario.open(&killed.disk.after_process_kill(seed)).map_err(as_text)?;
-        let mut client = Client::new(&*engine).map_err(as_text)?;
-        client.begin();
-        let numbers = client.numbers().map_err(as_text)?;
-        drop(client);
-        engine.shutdown().map_err(as_text)?;
-        numbers
-    };
-    let disk = killed.disk.after_process_kill(seed);
-    disk.hold_reads(Some(Held::Load.reads(0)));
-    let recovery_workers = 2 - seed as usize % 2;
-    let config = Config { recovery_workers, ..scenario.on_demand().config(&disk) };
-    let engine = open(config, test_compiler()).map_err(as_text)?;
-    let _release = Release(&disk);
-    let mut client = Client::new(&*engine).map_err(as_text)?;
-    client.begin();
-    let scan = [big(i64::MIN), big(i64::MAX)];
-    expect_wait("a scan", client.attempt(Operation::ScanNumbers, &scan))?;
-    disk.hold_reads(None);
-    blocking(|| client.attempt(Operation::ScanNumbers, &scan)).map_err(as_text)?;
-    let mut expected = client.numbers().map_err(as_text)?;
-    if expected != before {
-        return Err(format!("the table has {expected:?} when it opens, not {before:?}"));
-    }
-    for (key, number) in &mut expected {
-        client.add_number(*key, 1000).map_err(as_text)?;
-        *number += 1000;
-    }
-    client.commit().and_then(|answer| answer.wait()).map_err(as_text)?;
-    wait_until_complete(&*engine)?;
-    // With two workers, the other one may load everything else meanwhile.
-    if recovery_workers == 1 && engine.recovery_report().early_passes == 0 {
-        return Err(format!("nothing was replayed first: {:?}", engine.recovery_report()));
-    }
-    client.begin();
-    let found = client.numbers().map_err(as_text)?;
-    if found != expected {
-        return Err(format!(
-            "there are other numbers at the end of the restart: {found:?}, not {expected:?}"
-        ));
-    }
-    drop(client);
-    let state = tables_hash(&engine.tables()).map_err(as_text)?;
-    let crashed = disk.after_power_cut(seed);
-    engine.shutdown().map_err(as_text)?;
-    if hash_of_complete(&crashed, scenario)? != state {
-        return Err("after a power cut there is another state".to_owned());
-    }
-    Ok(())
 }
 
 /// The contents of each text, as numbers.

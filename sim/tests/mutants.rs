@@ -44,6 +44,7 @@ use hyades_sim::restarts::{self, Held};
 
 use hyades_sim::routines::{create_routines, replace_routine, test_compiler};
 use hyades_sim::script::{Script, ScriptTransaction, Step};
+use hyades_sim::wanted_first;
 use hyades_sim::workload;
 use hyades_types::definition::IndexKind;
 use hyades_types::error::Error;
@@ -70,8 +71,12 @@ fn restart_on_demand(attempt: u64) -> Outcome {
     restarts::wait_for_what_they_touch(scenario, attempt, Held::Replay)
 }
 
-fn wanted_first(attempt: u64) -> Outcome {
-    restarts::what_is_wanted_comes_first(Scenario::taurus(2), attempt)
+fn a_table_first(attempt: u64) -> Outcome {
+    wanted_first::what_is_wanted_comes_first(Scenario::taurus(2), attempt)
+}
+
+fn a_key_first(attempt: u64) -> Outcome {
+    wanted_first::a_key_opens_before_its_table(Scenario::taurus(2), attempt)
 }
 
 /// A COMMIT that is given up, and a longer one.
@@ -571,7 +576,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 }
 
 /// Which search finds which bug, and in how many attempts at most.
-const SEARCHES: [(Mutant, Search, u64); 38] = [
+const SEARCHES: [(Mutant, Search, u64); 40] = [
     (Mutant::OwnEndInStoredLv, crash_point, 10),
     (Mutant::ReserveBeforeFreeze, crash_point, 10),
     (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -607,13 +612,15 @@ const SEARCHES: [(Mutant, Search, u64); 38] = [
     (Mutant::RemovalsUnnoted, a_key_leaves_between_checkpoints, 10),
     (Mutant::SegmentsGoTooEarly, previous_checkpoint, 10),
     (Mutant::OpenedTooEarly, restart_on_demand, 20),
-    (Mutant::EarlyPassForgotten, wanted_first, 20),
+    (Mutant::EarlyPassForgotten, a_table_first, 20),
+    (Mutant::RangeOpenedTooEarly, a_key_first, 20),
+    (Mutant::MergedRangeForgotten, a_key_first, 20),
     (Mutant::SpareNamedUnsynced, crash_while_a_segment_is_used_again, 40),
     (Mutant::DigestAhead, restarts::digests_leave_nothing_out, 10),
 ];
 
 /// Each of them once.
-const STEPS: [Search; 30] = [
+const STEPS: [Search; 31] = [
     crash_point,
     crashed_history,
     held_log,
@@ -641,7 +648,8 @@ const STEPS: [Search; 30] = [
     a_key_leaves_between_checkpoints,
     previous_checkpoint,
     restart_on_demand,
-    wanted_first,
+    a_table_first,
+    a_key_first,
     crash_while_a_segment_is_used_again,
     restarts::digests_leave_nothing_out,
 ];

@@ -1,6 +1,6 @@
 //! Restarts that let transactions in before the database is completely restored: which ones wait, what they
 //! find, what survives a crash in the middle, and the effects of damage that is found in the background
-//! (`hyades_sim::restarts`).
+//! (`hyades_sim::restarts`, `hyades_sim::wanted_first`).
 
 use std::time::Duration;
 
@@ -10,7 +10,10 @@ use hyades_sim::restarts::{
     damage_before_a_digest_is_refused_the_next_time, damage_closes_what_it_concerns,
     damage_in_both_checkpoints_closes_what_it_concerns, digests_leave_nothing_out,
     interrupted_starts_do_not_fill_the_disk, wait_for_what_they_touch, what_cannot_be_replayed_is_refused,
-    what_is_wanted_comes_first, work_in_the_middle,
+    work_in_the_middle,
+};
+use hyades_sim::wanted_first::{
+    a_key_opens_before_its_table, parts_of_the_logs_are_enough, what_is_wanted_comes_first,
 };
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -47,6 +50,18 @@ fn the_logs_are_replayed_first_for_what_is_wanted() {
     let calls = Scenario::taurus(3).with(Calls::Data);
     let scenarios = [Scenario::serial(), Scenario::striped(2), Scenario::taurus(2), calls];
     try_all("wanted", &scenarios, what_is_wanted_comes_first);
+}
+
+#[test]
+fn little_of_the_logs_is_read_for_what_they_change_little() {
+    let scenarios = [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(3)];
+    try_all("parts", &scenarios, parts_of_the_logs_are_enough);
+}
+
+#[test]
+fn a_key_that_is_wanted_opens_before_its_table() {
+    let scenarios = [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(3)];
+    try_all("key", &scenarios, a_key_opens_before_its_table);
 }
 
 #[test]

@@ -3,6 +3,10 @@
 //! waits for. A restart may pause the loading to replay the logs for what has been loaded
 //! (`recovery::passes`).
 //!
+//! **Ranges that a session waits for.** If a table can be entered range by range ([`Table::ranges`]), what
+//! the logs have done to such a range is merged into it (`range_changes`), and it opens as soon as it is
+//! there. A range that had been loaded before is loaded once more.
+//!
 //! Every chunk is checked, and so is the number of rows of each range: a part that is missing, too short,
 //! corrupted or from another database is refused by name. Nothing is written.
 
@@ -19,6 +23,7 @@ use parking_lot::Mutex;
 use super::contents::{Contents, KeyRange, directory};
 use super::merge::{Sections, Spares};
 use super::part::PartReader;
+use super::range_changes::{Merged, RangeChanges};
 use super::schema;
 use crate::config::Config;
 use crate::log::manifest::{Checkpoint, Manifest};
@@ -78,12 +83,30 @@ struct LoadingTable {
     /// Bytes of the ranges that have not been loaded.
     bytes_left: u64,
     is_done: bool,
+    /// No range is loaded any more.
+    is_ending: bool,
+    ranges: Vec<KeyRange>,
+    /// By range.
+    states: Vec<RangeState>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RangeState {
+    /// Among the jobs.
+    Due,
+    /// A thread loads it, or will.
+    Taken,
+    Loaded,
+    /// It need not be loaded again: it has been opened, or cannot be opened before the whole table.
+    Settled,
 }
 
 /// A piece of work for one thread.
 enum Job {
     /// The range at this place.
     Range(usize, KeyRange),
+    /// The same, because a session waits for it. It may have been loaded before.
+    WantedRange { at: usize, range: KeyRange, is_again: bool },
     /// Entries of a secondary index, when all ranges have been loaded.
     Entries(EntryPiece),
 }
@@ -109,6 +132,18 @@ pub(crate) trait Watching: Send + Sync {
     fn pauses(&self) -> bool {
         false
     }
+
+    /// What the logs have done to a range that a session waits for. `None` if it is not to be opened before
+    /// the whole table.
+    ///
+    /// # Errors
+    /// The logs are damaged. Nothing more is loaded.
+    fn changes_of(&self, _table: &Arc<Table>, _range: usize) -> Result<Option<RangeChanges>> {
+        Ok(None)
+    }
+
+    /// Called when the rows of such a range are there, with the changes.
+    fn is_merged(&self, _table: &Arc<Table>, _range: usize) {}
 
     /// Called when the rows of this table cannot be loaded. Returns whether the other tables are loaded
     /// nevertheless.
@@ -169,7 +204,18 @@ pub(crate) fn begin(
         let jobs: VecDeque<Job> = ranges.map(|(place, range)| Job::Range(place, range)).collect();
         let left = jobs.len();
         let bytes_left = loaded.ranges.iter().map(KeyRange::bytes).sum();
-        tables.push(LoadingTable { table, load, jobs, left, bytes_left, is_done: left == 0 });
+        let (ranges, states) = (loaded.ranges.clone(), vec![RangeState::Due; left]);
+        tables.push(LoadingTable {
+            table,
+            load,
+            jobs,
+            left,
+            bytes_left,
+            is_done: left == 0,
+            is_ending: false,
+            ranges,
+            states,
+        });
     }
     Ok(Loading {
         bytes: contents.bytes(),
@@ -216,6 +262,14 @@ impl Loading {
     pub(crate) fn bytes_by_table(&self) -> HashMap<TableId, u64> {
         let tables = self.loaded.contents.tables.iter();
         tables.map(|one| (one.id, one.ranges.iter().map(|range| range.bytes()).sum())).collect()
+    }
+
+    /// Where the ranges of a table begin; empty if it has none.
+    pub(crate) fn range_starts(&self, table: TableId) -> Vec<Box<[u8]>> {
+        let loaded = self.loaded.contents.tables.iter().find(|one| one.id == table);
+        let ranges = loaded.into_iter().flat_map(|one| &one.ranges);
+        // Bounded: memory was taken for all of them.
+        ranges.map(|range| range.from.clone()).collect()
     }
 
     /// Loads these tables before all others that no session waits for. To be called before anything is
@@ -276,7 +330,24 @@ impl Loading {
             }
             let Some(taken) = self.take(watching) else { break };
             let (place, table) = (taken.place, Arc::clone(&taken.table));
-            match self.do_job(taken, &mut spares) {
+            let changes = match &taken.job {
+                Job::WantedRange { at, .. } => watching.changes_of(&table, *at),
+                _ => Ok(None),
+            };
+            let changes = match changes {
+                Ok(changes) => changes,
+                Err(error) => {
+                    self.error.lock().get_or_insert(error);
+                    self.give_up();
+                    continue;
+                }
+            };
+            let merged = changes.is_some().then_some(&taken.job).and_then(Job::range);
+            let done = self.do_job(taken, changes, &mut spares);
+            if let (Some(range), Ok(_)) = (merged, &done) {
+                watching.is_merged(&table, range);
+            }
+            match done {
                 Ok(Some(table)) => watching.is_loaded(&table),
                 Ok(None) => {}
                 Err(error) if watching.goes_on_without(&table, &error) => self.leave_out(place),
@@ -331,12 +402,18 @@ impl Loading {
             if self.is_paused.load(Ordering::Relaxed) {
                 return None;
             }
+            if let Some(taken) = (0..tables.len()).find_map(|place| tables[place].take_wanted_range(place)) {
+                return Some(taken);
+            }
             let has_some = |table: &LoadingTable| !table.jobs.is_empty();
             let wanted = tables.iter().position(|one| has_some(one) && one.table.opening().is_wanted());
             let place = wanted.or_else(|| tables.iter().position(has_some));
             if let Some(place) = place {
-                let LoadingTable { table, load, jobs, .. } = &mut tables[place];
+                let LoadingTable { table, load, jobs, states, .. } = &mut tables[place];
                 let (load, job) = (Arc::clone(load.as_ref()?), jobs.pop_front()?);
+                if let Some(range) = job.range() {
+                    states[range] = RangeState::Taken;
+                }
                 return Some(Taken { place, table: Arc::clone(table), load, job });
             }
             if tables.iter().all(|table| table.is_done) {
@@ -347,20 +424,38 @@ impl Loading {
     }
 
     /// Does a job and what follows from it. Returns the table if it is loaded now.
-    fn do_job(&self, taken: Taken, spares: &mut Spares) -> Result<Option<Arc<Table>>> {
+    fn do_job(
+        &self,
+        taken: Taken,
+        changes: Option<RangeChanges>,
+        spares: &mut Spares,
+    ) -> Result<Option<Arc<Table>>> {
         let Taken { place, table, load, job } = taken;
-        let is_range = matches!(job, Job::Range(..));
+        let range = job.range();
+        let (is_range, is_wanted) = (range.is_some(), matches!(job, Job::WantedRange { .. }));
         match job {
             Job::Range(at, range) => {
-                self.load_range(&table, &load, (at, &range), spares)?;
-                self.count_loaded(place, range.bytes());
-                self.expected.arrived(memory_of(&range, &table));
+                self.load_range(&table, &load, (at, &range), None, spares)?;
+                self.note_loaded(place, &range, &table);
+            }
+            Job::WantedRange { at, range, is_again } => {
+                if !is_again || changes.is_some() {
+                    self.load_range(&table, &load, (at, &range), changes, spares)?;
+                }
+                if !is_again {
+                    self.note_loaded(place, &range, &table);
+                }
             }
             Job::Entries(piece) => load.build(piece)?,
+        }
+        if let Some(range) = range {
+            let state = if is_wanted { RangeState::Settled } else { RangeState::Loaded };
+            self.tables.lock()[place].states[range] = state;
         }
         let is_last = {
             let table = &mut self.tables.lock()[place];
             table.left = table.left.saturating_sub(1);
+            table.is_ending = table.left == 0;
             table.left == 0 && !table.is_done
         };
         if !is_last {
@@ -386,26 +481,58 @@ impl Loading {
         Ok(is_done.then_some(table))
     }
 
-    fn count_loaded(&self, place: usize, bytes: u64) {
+    fn note_loaded(&self, place: usize, range: &KeyRange, table: &Table) {
+        self.expected.arrived(memory_of(range, table));
         let left = &mut self.tables.lock()[place].bytes_left;
         // Nothing is left of a table that was left out meanwhile.
-        let bytes = bytes.min(*left);
+        let bytes = range.bytes().min(*left);
         *left -= bytes;
         self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// With changes, the range can be used from now on.
     fn load_range(
         &self,
         table: &Table,
         load: &TableLoad,
         (place, range): (usize, &KeyRange),
+        changes: Option<RangeChanges>,
         spares: &mut Spares,
     ) -> Result<()> {
         let sections = Sections::read(&self.reader, range, spares)?;
         let mut loaded = load.range(place, range.rows as usize);
-        sections.for_each(|key, row| loaded.add(key, row))?;
+        let mut rows = 0;
+        let Some(changes) = changes else {
+            sections.for_each(|key, row| {
+                rows += 1;
+                loaded.add(key, row)
+            })?;
+            sections.leave(spares);
+            self.check_rows(table, range, rows)?;
+            loaded.finish();
+            return Ok(());
+        };
+        let mut merging = changes.merging();
+        let mut add = |key: &[u8], row: Merged<'_>| match row {
+            Merged::Same(row) => loaded.add(key, row),
+            Merged::Changed(row) => loaded.add_changed(key, row),
+            Merged::Gone => {
+                loaded.leave_out(key);
+                Ok(())
+            }
+        };
+        sections.for_each(|key, row| {
+            rows += 1;
+            merging.pass(key, row, &mut add)
+        })?;
+        merging.finish(&mut add)?;
         sections.leave(spares);
-        let rows = loaded.finish();
+        self.check_rows(table, range, rows)?;
+        loaded.publish(table.ranges().map_or(&[], |ranges| ranges.bounds(place).0));
+        Ok(())
+    }
+
+    fn check_rows(&self, table: &Table, range: &KeyRange, rows: u64) -> Result<()> {
         if rows == range.rows {
             return Ok(());
         }
@@ -414,5 +541,38 @@ impl Loading {
             "the checkpoint is damaged: a part of table \"{name}\" has {rows} rows and should have {}",
             range.rows
         )))
+    }
+}
+
+impl Job {
+    /// The range that it loads.
+    fn range(&self) -> Option<usize> {
+        match self {
+            Job::Range(at, _) | Job::WantedRange { at, .. } => Some(*at),
+            Job::Entries(_) => None,
+        }
+    }
+}
+
+impl LoadingTable {
+    /// A range for which a session waits, unless a thread has it already.
+    fn take_wanted_range(&mut self, place: usize) -> Option<Taken> {
+        let load = Arc::clone(self.load.as_ref().filter(|_| !self.is_ending)?);
+        let is_left = |state: &RangeState| matches!(state, RangeState::Due | RangeState::Loaded);
+        let at =
+            self.table.ranges()?.waited_for().find(|range| self.states.get(*range).is_some_and(is_left))?;
+        let is_again = self.states[at] == RangeState::Loaded;
+        self.states[at] = RangeState::Taken;
+        let table = Arc::clone(&self.table);
+        let job =
+            self.jobs.iter().position(|job| job.range() == Some(at)).and_then(|job| self.jobs.remove(job));
+        let range = match job {
+            Some(Job::Range(_, range)) => range,
+            _ => {
+                self.left += 1;
+                self.ranges.get(at)?.clone()
+            }
+        };
+        Some(Taken { place, table, load, job: Job::WantedRange { at, range, is_again } })
     }
 }

@@ -10,7 +10,11 @@
 //!       checkpoint, number of logs, and for each log:
 //!         from, position, durable; the last change of the catalog, the last draw;
 //!         count, (table, end) ...; count, (routine, version hash, end) ...;
-//!         count, (sequence, end, its two states) ...
+//!         count, (sequence, end, its two states) ...;
+//!         0, or from version 2 on 1 and: up to where the log was read; count, and for each table:
+//!             its number; count, (extent) ...
+//!   extent: start, its bytes * 2 + whether it is of a large transaction, position of the block, segment,
+//!           offset in it, the bound; least and greatest key, each with its length
 //! ```
 //!
 //! Numbers are varints; positions and the version hash are encoded as in log records. A state is
@@ -21,6 +25,8 @@
 //! that change the catalog or draw from a sequence count, wherever the logs end: when the digest was written,
 //! the logs were `durable` up to all positions that these transactions name. `durable` also bounds the ends
 //! of the logs from below, as anchors do (pitfall 14).
+//!
+//! `extents` says where the records lie that change rows. All transactions in them count, too.
 //!
 //! A restart works without the digest. It is not used if it is missing, damaged, of another database or
 //! version, of a later checkpoint than the one that the restart begins with, or if the logs do not match it.
@@ -34,14 +40,16 @@
 //! 3. When an incarnation begins, there is no digest of it: a file of that name would belong to another
 //!    history of the database, after the other files were replaced by older ones. It is removed first.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use hyades_types::definition::{RoutineId, SequenceId, SequenceState, TableId};
 use hyades_types::error::{Error, Result};
+use smallvec::SmallVec;
 use uuid::Uuid;
 
+use super::extents::{Extent, Extents, KEY_BYTES, KeyBounds};
 use super::last_positions::{Drawn, Draws, Last};
 use crate::config::Config;
 use crate::disk::{Disk, restrict};
@@ -49,12 +57,15 @@ use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::log_set;
 use crate::log::record::varint::{read_varint, unzigzag, write_varint, zigzag};
 use crate::log::record::{read_position, write_position};
+use crate::log::set::BlockPlace;
 use crate::lsn::{Lsn, LsnVector};
 
 const MAGIC: [u8; 8] = *b"HYDIGEST";
 /// Where the checksummed bytes begin.
 const CHECKED_FROM: usize = MAGIC.len() + 4;
-const FORMAT_VERSION: u64 = 1;
+const FORMAT_VERSION: u64 = 2;
+/// The version before, which has no extents.
+const OLDEST_FORMAT_VERSION: u64 = 1;
 /// Anything longer is not a digest.
 const MAX_BYTES: u64 = 256 << 20;
 /// In the data directory.
@@ -80,6 +91,8 @@ pub(super) struct LogDigest {
     pub(super) from: u64,
     pub(super) position: u64,
     pub(super) last: Last,
+    /// `None` if they are not known.
+    pub(super) extents: Option<Extents>,
     pub(super) draws: Draws,
 }
 
@@ -248,6 +261,7 @@ impl Digest {
             is_of_use = true;
             if let Some(checkpoint) = manifest.checkpoint_of(incarnation) {
                 one.last.forget(checkpoint.raised[log]);
+                one.extents.iter_mut().for_each(|extents| extents.forget(checkpoint.raised[log]));
                 one.draws.retain(|_, drawn| drawn.end > checkpoint.raised[log]);
             }
             // Reading the whole log reports what is wrong with it.
@@ -288,10 +302,11 @@ impl Digest {
             return Err("it is damaged");
         }
         let mut reader = Reader { bytes: checked, offset: 0 };
-        if reader.number() != Some(FORMAT_VERSION) {
+        let version = reader.number().unwrap_or(0);
+        if !(OLDEST_FORMAT_VERSION..=FORMAT_VERSION).contains(&version) {
             return Err("it is of another version");
         }
-        let digest = reader.digest().filter(|_| reader.offset == checked.len());
+        let digest = reader.digest(version).filter(|_| reader.offset == checked.len());
         digest.ok_or("it makes no sense")
     }
 }
@@ -303,7 +318,7 @@ fn in_order<K: Ord, V>(map: &HashMap<K, V>) -> BTreeMap<&K, &V> {
 
 impl LogDigest {
     fn encode(&self, durable: u64, into: &mut Vec<u8>) {
-        let LogDigest { from, position, last, draws } = self;
+        let LogDigest { from, position, last, extents, draws } = self;
         for position in [*from, *position, durable, last.catalog, last.sequences] {
             write_position(into, position);
         }
@@ -327,6 +342,29 @@ impl LogDigest {
                 write_varint(into, zigzag(state.value));
             }
         }
+        write_varint(into, u64::from(extents.is_some()));
+        if let Some(Extents { tables, read_to, .. }) = extents {
+            write_position(into, *read_to);
+            write_varint(into, tables.len() as u64);
+            for (table, extents) in in_order(tables) {
+                write_varint(into, u64::from(table.0));
+                write_varint(into, extents.len() as u64);
+                extents.iter().for_each(|extent| encode_extent(extent, into));
+            }
+        }
+    }
+}
+
+fn encode_extent(extent: &Extent, into: &mut Vec<u8>) {
+    let Extent { start, end, block, bound, keys, is_large } = extent;
+    write_position(into, *start);
+    write_varint(into, (end - start) << 1 | u64::from(*is_large));
+    for number in [block.position.0, block.segment, block.offset, *bound] {
+        write_varint(into, number);
+    }
+    for key in [&keys.least, &keys.greatest] {
+        write_varint(into, key.len() as u64);
+        into.extend_from_slice(key);
     }
 }
 
@@ -370,13 +408,13 @@ impl<'a> Reader<'a> {
         (0..count).map(|_| read(self)).collect()
     }
 
-    fn digest(&mut self) -> Option<Digest> {
+    fn digest(&mut self, version: u64) -> Option<Digest> {
         let database = Uuid::from_bytes(self.array()?);
         let timeline = self.text()?;
         let incarnation = self.number()?;
         let protocol = self.text()?;
         let checkpoint = self.number()?;
-        let logs: Vec<(LogDigest, u64)> = self.each(Reader::log)?;
+        let logs: Vec<(LogDigest, u64)> = self.each(|reader| reader.log(version))?;
         let durable: Vec<u64> = logs.iter().map(|(_, durable)| *durable).collect();
         let logs = logs.into_iter().map(|(log, _)| log).collect();
         let durable = LsnVector::from_slice(&durable);
@@ -384,7 +422,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What one log says, and up to where it was durable.
-    fn log(&mut self) -> Option<(LogDigest, u64)> {
+    fn log(&mut self, version: u64) -> Option<(LogDigest, u64)> {
         let (from, position, durable) = (self.position()?, self.position()?, self.position()?);
         let (catalog, sequences) = (self.position()?, self.position()?);
         let tables = self.each(|reader| Some((TableId(reader.id()?), reader.position()?)))?;
@@ -397,7 +435,30 @@ impl<'a> Reader<'a> {
             Some((sequence, Drawn { end, least: reader.state()?, greatest: reader.state()? }))
         })?;
         let last = Last { tables, calls, catalog, sequences };
-        Some((LogDigest { from, position, last, draws }, durable))
+        let has_extents = version > OLDEST_FORMAT_VERSION && self.number()? == 1;
+        let extents = if has_extents { Some(self.extents()?) } else { None };
+        Some((LogDigest { from, position, last, extents, draws }, durable))
+    }
+
+    fn extents(&mut self) -> Option<Extents> {
+        let read_to = self.position()?;
+        let tables =
+            self.each(|reader| Some((TableId(reader.id()?), reader.each(|reader| reader.extent())?)))?;
+        Some(Extents { tables, read_to, excluded: BTreeSet::new() })
+    }
+
+    fn extent(&mut self) -> Option<Extent> {
+        let (start, length) = (self.position()?, self.number()?);
+        let end = start.checked_add(length >> 1)?;
+        let (position, segment, offset) = (Lsn(self.number()?), self.number()?, self.number()?);
+        let (block, bound) = (BlockPlace { position, segment, offset }, self.number()?);
+        let keys = KeyBounds { least: self.key()?, greatest: self.key()? };
+        Some(Extent { start, end, block, bound, keys, is_large: length & 1 == 1 })
+    }
+
+    fn key(&mut self) -> Option<SmallVec<[u8; KEY_BYTES]>> {
+        let length = usize::try_from(self.number()?).ok().filter(|length| *length <= KEY_BYTES)?;
+        self.bytes(length).map(SmallVec::from_slice)
     }
 
     fn state(&mut self) -> Option<SequenceState> {
@@ -412,8 +473,10 @@ mod tests {
     use hyades_types::definition::{RoutineId, SequenceId, SequenceState, TableId};
     use uuid::Uuid;
 
-    use crate::lsn::LsnVector;
+    use crate::log::set::BlockPlace;
+    use crate::lsn::{Lsn, LsnVector};
     use crate::recovery::digest::{Digest, LogDigest};
+    use crate::recovery::extents::{Extent, Extents, KEY_BYTES, KeyBounds};
     use crate::recovery::last_positions::Drawn;
 
     fn digest() -> Digest {
@@ -428,6 +491,12 @@ mod tests {
             drawn.add(end, state(i64::MAX));
             log.draws.insert(SequenceId(u32::MAX - number), drawn);
         }
+        let block = BlockPlace { position: Lsn(1 << 39 | 3), segment: 7, offset: 512 };
+        let mut keys = KeyBounds::of(b"");
+        keys.add(&[7; KEY_BYTES]);
+        let extent = Extent { start: 8, end: 1 << 41, block, bound: u64::MAX, keys, is_large: true };
+        let tables = [(TableId(9), vec![extent.clone(), extent]), (TableId(1), Vec::new())].into();
+        log.extents = Some(Extents { tables, read_to: 1 << 42, ..Extents::default() });
         Digest {
             database: Uuid::from_bytes([7; 16]),
             incarnation: 12,

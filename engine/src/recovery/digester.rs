@@ -173,7 +173,7 @@ impl Work {
         if reading.is_due(end) {
             let _priority = Priority::lowered(true);
             reading.follow(manifest);
-            reading.read(&self.config, manifest, end, is_stopping)?;
+            reading.read(&self.config, manifest, (end, &self.durable()), is_stopping)?;
         }
         let is_due = !reading.is_stored && !is_stopping();
         let stored = if is_due { reading.store(&self.config, manifest, &self.durable()) } else { Ok(()) };
@@ -238,12 +238,13 @@ impl Reading {
         }
     }
 
-    /// Reads the logs from where they have been read up to here.
+    /// Reads the logs from where they have been read up to here. Nearly all of that counts, because the logs
+    /// are durable beyond it.
     fn read(
         &mut self,
         config: &Config,
         manifest: &Manifest,
-        end: &LsnVector,
+        (end, durable): (&LsnVector, &LsnVector),
         is_stopping: &dyn Fn() -> bool,
     ) -> Result<()> {
         let incarnation = manifest.incarnations.last().unwrap_or(&self.incarnation);
@@ -252,7 +253,7 @@ impl Reading {
             if self.has_more(end, log) {
                 self.is_stored = false;
                 let summary = &mut self.summaries[log];
-                summary.judge_by_durable(end);
+                summary.judge_by_durable(durable);
                 read_log(set.as_ref(), log, summary, end.get(log), is_stopping)?;
             }
         }

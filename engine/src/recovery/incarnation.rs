@@ -4,9 +4,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use hyades_types::definition::TableId;
 use hyades_types::error::Result;
 
 use super::by_key::{self, ByKeyOptions, Numbering, ReplayByKey, Rest};
+use super::extent_source::ExtentSource;
+use super::extents::{Extent, Extents};
 use super::records::{ReplayedUpTo, Walk};
 use super::replay_source::{BatchLimits, ReplaySource, SourceOptions};
 use super::schedule::{self, Grain, Replay, Replayed, ScheduleOptions};
@@ -14,6 +17,7 @@ use super::scope::Scope;
 use crate::config::Config;
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::log_set;
+use crate::log::set::LogSet;
 use crate::lsn::Lsn;
 use crate::protocol::Order;
 use crate::protocol::list::recovery;
@@ -51,12 +55,17 @@ impl ToReplay<'_> {
     /// What a replay key by key begins with.
     pub(super) fn by_key(&self, config: &Config) -> Result<(Sources, ByKeyOptions)> {
         let beginning = self.beginning();
+        let sources = self.sources(config, &beginning, BatchLimits::for_by_key())?;
+        Ok((sources, self.by_key_options(&beginning)?))
+    }
+
+    /// How the records are numbered, and from where on.
+    fn by_key_options(&self, beginning: &Beginning) -> Result<ByKeyOptions> {
         let (numbering, after) = match self.order()? {
             Order::Total => (Numbering::Place, beginning.from.first().copied().unwrap_or(0)),
             Order::Positions => (Numbering::Time, beginning.after),
         };
-        let sources = self.sources(config, &beginning, BatchLimits::for_by_key())?;
-        Ok((sources, ByKeyOptions { workers: self.workers, numbering, after }))
+        Ok(ByKeyOptions { workers: self.workers, numbering, after })
     }
 
     /// What a replay by positions begins with.
@@ -134,6 +143,59 @@ impl ToReplay<'_> {
     }
 }
 
+/// A log, and the positions of it that are replayed.
+type Placed<S> = (S, Range<u64>);
+
+/// Parts of the logs of an incarnation as sources, and how their records are numbered. `extents`: what is
+/// known of all incarnations, and the place of this one among them. `choose` says which parts.
+pub(super) fn extent_sources(
+    config: &Config,
+    to_replay: &ToReplay<'_>,
+    (extents, place): (&Arc<Vec<Vec<Extents>>>, usize),
+    choose: impl Fn(&Extents) -> Vec<Extent>,
+) -> Result<(Vec<Placed<ExtentSource>>, ByKeyOptions)> {
+    let ToReplay { manifest, incarnation, .. } = *to_replay;
+    let beginning = to_replay.beginning();
+    let options = to_replay.by_key_options(&beginning)?;
+    let recovery = recovery(&incarnation.protocol, incarnation.logs)?;
+    let set: Arc<dyn LogSet> = Arc::from(log_set(config, manifest, incarnation));
+    let checkpoint = manifest.checkpoint_of(incarnation).cloned().map(Arc::new);
+    let source = |(log, start): (usize, &u64)| {
+        let positions = *start..to_replay.scope.end.get(log).0.max(*start);
+        let source = ExtentSource {
+            set: Arc::clone(&set),
+            log,
+            positions: positions.clone(),
+            extents: Arc::clone(extents),
+            place,
+            wanted: choose(&extents[place][log]).into(),
+            has_begun: false,
+            fields: recovery.reader(),
+            checkpoint: checkpoint.clone(),
+        };
+        (source, positions)
+    };
+    // Bounded: one for each log.
+    Ok((beginning.from.iter().enumerate().map(source).collect(), options))
+}
+
+/// Replays of an incarnation what lies in the extents of some tables. The replay takes no other tables.
+pub(super) fn replay_extents<R: ReplayByKey>(
+    config: &Config,
+    to_replay: &ToReplay<'_>,
+    extents: (&Arc<Vec<Vec<Extents>>>, usize),
+    takes: impl Fn(TableId) -> bool,
+    replay: Arc<R>,
+) -> Result<Replayed> {
+    let choose = |extents: &Extents| extents.of_tables(&takes);
+    let (sources, options) = extent_sources(config, to_replay, extents, choose)?;
+    let by_key::Replayed { transactions, rest } = by_key::run(sources, Arc::clone(&replay), options)?;
+    match rest {
+        None => Ok(Replayed { transactions, was_serial: false }),
+        Some(rest) => replay_rest(config, to_replay, replay, (transactions, rest), options.numbering),
+    }
+}
+
 /// Replays an incarnation after those before it.
 pub(super) fn replay_incarnation<R: ReplayByKey>(
     config: &Config,
@@ -145,10 +207,21 @@ pub(super) fn replay_incarnation<R: ReplayByKey>(
     }
     let (sources, options) = to_replay.by_key(config)?;
     let by_key::Replayed { transactions, rest } = by_key::run(sources, Arc::clone(&replay), options)?;
-    let Some(rest) = rest else {
-        return Ok(Replayed { transactions, was_serial: false });
-    };
-    let beginning = to_replay.beginning_of(rest, options.numbering);
+    match rest {
+        None => Ok(Replayed { transactions, was_serial: false }),
+        Some(rest) => replay_rest(config, to_replay, replay, (transactions, rest), options.numbering),
+    }
+}
+
+/// Leaves to the schedule what a replay by key has left, which has replayed so many transactions.
+fn replay_rest<R: Replay>(
+    config: &Config,
+    to_replay: &ToReplay<'_>,
+    replay: Arc<R>,
+    (transactions, rest): (u64, Rest),
+    numbering: Numbering,
+) -> Result<Replayed> {
+    let beginning = to_replay.beginning_of(rest, numbering);
     let rest = schedule_from(config, to_replay, replay, &beginning)?;
     Ok(Replayed { transactions: transactions + rest.transactions, ..rest })
 }

@@ -11,6 +11,10 @@
 //! are known. If there are too many of them, because one log is read long before another, the summary is
 //! given up, and the log is read once more.
 //!
+//! Where the records lie that change rows is collected on the way (`extents`). The list is given up if the
+//! log has records without a time whose order only a time says, or if it cannot be known in which file they
+//! are.
+//!
 //! A running server reads its own logs in the same way, and keeps what they say for the next restart
 //! (`digester`). There, a transaction counts when the positions that it names are durable, and the states of
 //! sequences are noted instead of being applied.
@@ -22,6 +26,7 @@ use hyades_types::definition::{SequenceId, SequenceState, TableId};
 use hyades_types::error::{Error, Result};
 
 use super::digest::{self, LogDigest};
+use super::extents::{Beginning, Collector, Extents, KeyBounds};
 use super::last_positions::{Drawn, Draws, Last};
 use super::pieces::{Concerned, Pieces};
 use super::records::{Body, Damaged, Seen, Walk, What};
@@ -30,7 +35,8 @@ use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
 use crate::log::record::{Command, Malformed, Operation, Operations};
 use crate::log::set::{Chunk, LogSet};
 use crate::lsn::{Lsn, LsnVector};
-use crate::protocol::{Counts, Cut, KeptFollows};
+use crate::protocol::list::recovery;
+use crate::protocol::{Counts, Cut, KeptFollows, Order};
 use crate::storage::databases::Databases;
 
 /// When this many transactions wait to be judged, it is checked again how far the logs have been read.
@@ -88,6 +94,10 @@ pub(super) struct LogSummary {
     /// As the bound has been lately.
     cut: Cut,
     last: Last,
+    /// `None` if they have been given up.
+    extents: Option<Collector>,
+    /// Whether records need times to have an order.
+    needs_times: bool,
     sequences: Sequences,
     /// Most records are of the same table as the record before.
     recent: Option<(TableId, u64)>,
@@ -151,6 +161,8 @@ impl LogSummary {
             cut: bound.cut(),
             bound,
             last: Last::default(),
+            extents: Some(Collector::after(Extents::default())),
+            needs_times: recovery(&incarnation.protocol, incarnation.logs)?.order() == Order::Positions,
             sequences,
             recent: None,
             unjudged: Vec::new(),
@@ -167,6 +179,7 @@ impl LogSummary {
         }
         self.walk.go_to(Lsn(known.position));
         self.last.clone_from(&known.last);
+        self.extents = known.extents.clone().map(Collector::after);
         if let Sequences::Raised(databases) = &self.sequences {
             for (sequence, drawn) in &known.draws {
                 databases.raise_sequence(*sequence, drawn.least);
@@ -207,6 +220,8 @@ impl LogSummary {
         self.walk.follow(checkpoint, Pieces::start);
         self.note_recent();
         self.last.forget(raised);
+        let from = checkpoint.from[self.log];
+        self.extents.iter_mut().for_each(|extents| extents.forget(raised, from));
         self.unjudged.retain(|transaction| transaction.end > raised);
         if let Sequences::Noted(draws) = &mut self.sequences {
             draws.retain(|_, drawn| drawn.end > raised);
@@ -233,7 +248,11 @@ impl LogSummary {
         }
         // A reader that continues there needs all pieces of the transactions that are not complete.
         let position = self.walk.unfinished().map(Pieces::start).fold(self.position(), Lsn::min);
-        Some(LogDigest { from: from.0, position: position.0, last, draws: draws.clone() })
+        if self.extents.as_ref().is_some_and(|extents| !extents.is_settled()) {
+            return None;
+        }
+        let extents = self.extents.as_ref().and_then(|extents| extents.extents(self.position().0));
+        Some(LogDigest { from: from.0, position: position.0, last, extents, draws: draws.clone() })
     }
 
     /// Takes the records of a chunk that come next.
@@ -245,15 +264,31 @@ impl LogSummary {
         while let Some(Seen { start, end, what }) =
             self.walk.next(chunk.start, &chunk.bytes).map_err(failed)?
         {
-            let What::Transaction(last) = what else { continue };
+            let mut origin = Origin { chunk, bound: self.walk.bound(), has_order: true };
+            let last = match what {
+                What::Transaction(last) => last,
+                What::Fragment { transaction, .. } => {
+                    self.note_fragment(transaction, start, origin);
+                    continue;
+                }
+                _ => continue,
+            };
+            origin.has_order = last.commit.time.is_some() || !self.needs_times;
             let said = self.walk.read(&last).map_err(failed)?;
             let place = Place { log, start, end };
-            let checked = said.follows.and_then(|follows| follows.check(log, start));
-            checked.map_err(|malformed| place.damaged(&malformed))?;
+            let follows = said.follows.and_then(|follows| follows.check(log, start).map(|()| follows));
+            let follows = follows.map_err(|malformed| place.damaged(&malformed))?;
+            if let Some(extents) = &mut self.extents
+                && extents.takes(end.0)
+                && !extents.note_follows((log, start, end.0), follows, &self.cut)
+            {
+                self.extents = None;
+            }
             match said.body {
-                Body::InRecord(operations) => self.take_transaction(place, operations)?,
+                Body::InRecord(operations) => self.take_transaction(place, operations, origin)?,
                 Body::Gathered(concerned) => {
-                    self.take_concerned(place, concerned.map_err(|malformed| place.damaged(&malformed))?);
+                    let concerned = concerned.map_err(|malformed| place.damaged(&malformed))?;
+                    self.take_concerned(place, last.fragment_of.filter(|_| origin.has_order), concerned);
                 }
             }
         }
@@ -283,14 +318,42 @@ impl LogSummary {
     }
 
     /// Judges the remaining transactions by the ends of all logs. `None` if the summary has been given up.
-    pub(super) fn conclude(mut self, end: &LsnVector) -> Option<Last> {
+    pub(super) fn conclude(mut self, end: &LsnVector) -> Option<Said> {
         self.bound = Bound::Known(end.clone());
         self.judge();
         self.note_recent();
-        (!self.is_given_up).then_some(self.last)
+        let position = self.position().0;
+        let extents = self.extents.and_then(|extents| extents.extents(position));
+        (!self.is_given_up).then_some(Said { last: self.last, extents })
     }
 
-    fn take_transaction(&mut self, place: Place, operations: &[u8]) -> Result<()> {
+    /// A fragment begins here that is not the last one.
+    fn note_fragment(&mut self, transaction: u64, start: Lsn, origin: Origin<'_>) {
+        let Some(extents) = &mut self.extents else { return };
+        match origin.beginning(start) {
+            Some(beginning) => extents.note_fragment(transaction, || beginning),
+            None => self.extents = None,
+        }
+    }
+
+    /// Rows with these keys are changed by a record, or the fragments, from here to there.
+    fn note_extent(
+        &mut self,
+        table: TableId,
+        from: Option<Beginning>,
+        end: Lsn,
+        (keys, is_large): (KeyBounds, bool),
+    ) {
+        match (&mut self.extents, from) {
+            (Some(extents), Some(from)) if extents.takes(end.0) => {
+                extents.note(table, from, end.0, keys, is_large);
+            }
+            (Some(extents), None) if extents.takes(end.0) => self.extents = None,
+            _ => {}
+        }
+    }
+
+    fn take_transaction(&mut self, place: Place, operations: &[u8], origin: Origin<'_>) -> Result<()> {
         let end = place.end.0;
         if let Some(command) = Command::of(operations) {
             let command = command.map_err(|malformed| place.damaged(&malformed))?;
@@ -301,11 +364,14 @@ impl LogSummary {
         let mut operations = Operations::new(operations);
         while let Some(operation) = operations.next() {
             match operation.map_err(|malformed| place.damaged(&malformed))? {
-                Operation::Put { table, .. }
-                | Operation::Patch { table, .. }
-                | Operation::Delete { table, .. } => {
+                Operation::Put { table, key, .. }
+                | Operation::Patch { table, key, .. }
+                | Operation::Delete { table, key } => {
                     self.note_table(table, end);
-                    operations.pass_rows_of(table).map_err(|malformed| place.damaged(&malformed))?;
+                    let mut keys = KeyBounds::of(key);
+                    let passed = operations.see_rows_of(table, |key| keys.add(key));
+                    passed.map_err(|malformed| place.damaged(&malformed))?;
+                    self.note_extent(table, origin.beginning(place.start), place.end, (keys, false));
                 }
                 Operation::Catalog(_) => changes_catalog = true,
                 Operation::Sequence { sequence, state } => states.push((sequence, state)),
@@ -319,10 +385,14 @@ impl LogSummary {
     }
 
     /// Takes a large transaction.
-    fn take_concerned(&mut self, place: Place, concerned: Concerned) {
+    fn take_concerned(&mut self, place: Place, transaction: Option<u64>, concerned: Concerned) {
         let end = place.end.0;
         let Concerned { tables, calls, states, changes_catalog } = concerned;
-        tables.into_iter().for_each(|table| self.note_table(table, end));
+        let begun = transaction.and_then(|transaction| self.extents.as_mut()?.end_large(transaction));
+        for (table, keys) in tables {
+            self.note_table(table, end);
+            self.note_extent(table, begun, place.end, (keys, true));
+        }
         calls.into_iter().for_each(|called| self.last.raise_call(called, end));
         self.take_if_it_counts(place, states, changes_catalog);
     }
@@ -372,7 +442,8 @@ impl LogSummary {
     /// Keeps what counts, as far as that is known.
     fn judge(&mut self) {
         self.cut = self.bound.cut();
-        let LogSummary { log, cut, last, sequences, unjudged, .. } = self;
+        let LogSummary { log, cut, last, sequences, unjudged, extents, .. } = self;
+        extents.iter_mut().for_each(|extents| extents.judge(*log, cut));
         unjudged.retain(|transaction| {
             let counts = transaction.counts(*log, cut);
             if counts == Counts::Yes {
@@ -386,6 +457,31 @@ impl LogSummary {
 impl Unjudged {
     fn counts(&self, log: usize, cut: &Cut) -> Counts {
         self.follows.follows().counts((log, self.start), cut)
+    }
+}
+
+/// What a log says, once it is known where all logs end.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) last: Last,
+    /// `None` if they are not known.
+    pub(super) extents: Option<Extents>,
+}
+
+/// What is known of the place of a record besides its position.
+#[derive(Clone, Copy)]
+struct Origin<'c> {
+    chunk: &'c Chunk,
+    bound: Option<u64>,
+    /// Whether it is known which changes of rows come before and after those of the record.
+    has_order: bool,
+}
+
+impl Origin<'_> {
+    /// `None` if it is not known in which block this is, or if the record has no order.
+    fn beginning(&self, start: Lsn) -> Option<Beginning> {
+        let block = self.chunk.block_with(start).filter(|_| self.has_order)?;
+        Some(Beginning { start: start.0, block, bound: self.bound.unwrap_or(0) })
     }
 }
 
@@ -516,7 +612,7 @@ mod tests {
         one.judge_or_keep(set(20, &[0, 128]));
         one.judge_or_keep(set(10, &[0, 64]));
         let last = one.conclude(&LsnVector::from_slice(&[256, 64]));
-        assert_eq!((value(&databases), last.map(|last| last.sequences)), (10, Some(8)));
+        assert_eq!((value(&databases), last.map(|said| said.last.sequences)), (10, Some(8)));
     }
 
     #[test]

@@ -11,7 +11,9 @@
 //!                   a table opens when it is loaded and its need is passed <----------+
 //! ```
 //!
-//! `passes` describes early passes, and when they are worth it.
+//! `passes` describes early passes, and when they are worth it. A session that wants a row by its key need
+//! not wait for the whole table: where that is possible, the range of the checkpoint that has the key is
+//! loaded with what the logs have done to it (`range_reader`), and opens.
 //!
 //! **Why no transaction sees an unfinished state.** A transaction reaches data only through a table that it
 //! has entered, and it waits there until the table is open (`storage::opening`). An open table is
@@ -40,8 +42,8 @@
 //! poisons the database.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use hyades_types::definition::TableId;
@@ -50,9 +52,12 @@ use parking_lot::{Mutex, RwLock};
 
 use super::RecoveryReport;
 use super::last_positions::Called;
-use super::passes::{Changed, Passes, Selection};
+use super::passes::{Changed, MergedKeys, Passes, Selection};
+use super::range_reader::RangeReader;
+use super::restart_status::RestartStatus;
 use super::tail::Need;
 use crate::checkpoint::load::{Loading, Watching};
+use crate::checkpoint::range_changes::RangeChanges;
 use crate::config::RecoveryProgress;
 use crate::mutant::{self, Mutant};
 use crate::storage::databases::Databases;
@@ -69,39 +74,6 @@ const EARLIER_CHECKPOINT_HINT: &str = "Restart the server (--previous-checkpoint
 /// The same, where the logs do not reach back.
 const NO_EARLIER_CHECKPOINT_HINT: &str =
     "There is no checkpoint before this one: put the file back, or restore a backup.";
-
-/// The progress of a restart.
-#[derive(Clone, Debug, Default)]
-pub struct RestartStatus {
-    pub is_complete: bool,
-    /// Why it will never be complete.
-    pub failure: Option<Error>,
-    /// Since it began, or how long it took.
-    pub seconds: f64,
-    /// When transactions were let in; `None` before.
-    pub open_seconds: Option<f64>,
-    /// When the first transaction had committed that was let in before the restart was complete.
-    pub first_commit_seconds: Option<f64>,
-    /// The number of tables, and of those that cannot be entered yet.
-    pub tables: usize,
-    pub closed_tables: usize,
-    /// Of the checkpoint.
-    pub loaded_bytes: u64,
-    pub bytes_to_load: u64,
-    /// Of log records: those that the last pass over the logs reads, and those of each early pass that has
-    /// begun.
-    pub replayed_bytes: u64,
-    pub bytes_to_replay: u64,
-}
-
-impl RestartStatus {
-    /// How much of the work is done. Falls when an early pass begins, because that adds work.
-    pub fn percent(&self) -> f64 {
-        let done = self.loaded_bytes + self.replayed_bytes;
-        let all = self.bytes_to_load + self.bytes_to_replay;
-        if self.is_complete || all == 0 { 100.0 } else { 100.0 * done as f64 / all as f64 }
-    }
-}
 
 /// A table that cannot be entered yet.
 struct Closed {
@@ -120,6 +92,8 @@ struct Reached {
     selection: Arc<Selection>,
     /// Set if the logs may be replayed in several passes.
     passes: Option<Passes>,
+    /// The ranges of keys that have been opened, of tables that are closed.
+    merged: HashMap<TableId, MergedKeys>,
     /// The early pass that is due, because what it needs has been loaded.
     due: Option<Arc<Selection>>,
     closed: Vec<Closed>,
@@ -157,8 +131,9 @@ pub(super) struct OnDemand {
     started: Instant,
     /// What the last pass reads, and each early pass that has begun.
     bytes_to_replay: AtomicU64,
-    /// What the passes before this one have read.
+    /// What the passes before this one have read, and what this one reads.
     replayed_before: AtomicU64,
+    pass_bytes: AtomicU64,
     /// What all of them have read.
     replayed_bytes: AtomicU64,
     is_given_up: AtomicBool,
@@ -168,6 +143,8 @@ pub(super) struct OnDemand {
     pub(super) has_earlier_beginning: bool,
     /// Whether no transaction has committed yet.
     awaits_commit: AtomicBool,
+    /// What the logs have done to ranges, if these can be opened one by one.
+    ranges: OnceLock<RangeReader>,
     /// For each log, a position that is needed and has not been seen passed.
     next: Box<[AtomicU64]>,
     reached: Mutex<Reached>,
@@ -220,11 +197,13 @@ impl OnDemand {
             started,
             bytes_to_replay: AtomicU64::new(bytes_to_replay),
             replayed_before: AtomicU64::new(0),
+            pass_bytes: AtomicU64::new(0),
             replayed_bytes: AtomicU64::new(0),
             is_given_up: AtomicBool::new(false),
             has_load_failed: AtomicBool::new(false),
             has_earlier_beginning: false,
             awaits_commit: AtomicBool::new(false),
+            ranges: OnceLock::new(),
             next: (0..logs).map(|_| AtomicU64::new(u64::MAX)).collect(),
             reached: Mutex::new(Reached {
                 incarnation: 0,
@@ -232,6 +211,7 @@ impl OnDemand {
                 versions: None,
                 selection: Arc::default(),
                 passes: None,
+                merged: HashMap::new(),
                 due: None,
                 closed: Vec::new(),
                 lost_tables: 0,
@@ -301,17 +281,44 @@ impl OnDemand {
     }
 
     /// Allows several passes over the logs. Nothing has been loaded yet, and the tables are closed.
-    pub(super) fn plan_passes(&self, calls: &[(Called, Vec<TableId>)]) {
+    /// `extent_bytes`: how many bytes of the logs concern a table, if that is known.
+    pub(super) fn plan_passes(
+        &self,
+        calls: &[(Called, Vec<TableId>)],
+        extent_bytes: impl Fn(TableId) -> Option<u64>,
+    ) {
         let Some(loading) = &self.loading else { return };
         let mut reached = self.reached.lock();
         let bytes = loading.bytes_by_table();
         let with_need = reached.closed.iter().filter(|one| one.need.is_some()).map(|one| one.table.id());
         let bytes_of = |table| bytes.get(&table).copied().unwrap_or(0);
-        let changed = with_need.map(|table| Changed { table, bytes_to_load: bytes_of(table) });
+        let changed = with_need.map(|table| Changed {
+            table,
+            bytes_to_load: bytes_of(table),
+            extent_bytes: extent_bytes(table),
+        });
         let log_bytes = self.bytes_to_replay.load(Ordering::Relaxed);
         let passes = Passes::new(&changed.collect::<Vec<_>>(), calls, log_bytes);
         loading.load_first(&passes.companions());
         reached.passes = Some(passes);
+    }
+
+    /// Lets transactions enter ranges of keys of tables that are still closed. To be called after
+    /// [`OnDemand::plan_passes`]. Only tables whose rows can be found and changed without any others are
+    /// divided: those without secondary indexes, and with an order.
+    pub(super) fn divide_tables(&self, reader: RangeReader) {
+        let Some(loading) = &self.loading else { return };
+        let reached = self.reached.lock();
+        let Some(passes) = &reached.passes else { return };
+        for Closed { table, .. } in reached.closed.iter().filter(|one| !one.is_loaded) {
+            let state = table.shared_state();
+            let starts = loading.range_starts(table.id());
+            let has_one_index = state.indexes().is_empty() && state.index().is_ordered();
+            if starts.len() > 1 && has_one_index && passes.can_be_divided(table.id()) {
+                table.divide(starts.into_iter());
+            }
+        }
+        drop(self.ranges.set(reader));
     }
 
     /// Whether a table that a session waits for is ready to be replayed first, and an early pass is worth it.
@@ -326,10 +333,15 @@ impl OnDemand {
         let ids = |one: &Closed| one.table.id();
         let is_waited_for = |one: &&Closed| one.need.is_some() && one.table.opening().is_waited_for();
         let waited_for: Vec<TableId> = closed.iter().filter(is_waited_for).map(ids).collect();
-        if waited_for.is_empty() || !passes.is_worth(loading.bytes_left(), loading.bytes()) {
+        if waited_for.is_empty() {
             return false;
         }
         let unloaded: HashSet<TableId> = closed.iter().filter(|one| !one.is_loaded).map(ids).collect();
+        let bytes = (loading.bytes_left(), loading.bytes());
+        *due = passes.begin_selective(&waited_for, &unloaded, bytes).map(Arc::new);
+        if due.is_some() || !passes.is_worth(bytes.0, bytes.1) {
+            return due.is_some();
+        }
         *due = passes.begin_early(&waited_for, &unloaded).map(Arc::new);
         if due.is_none() {
             let needed: HashSet<TableId> = passes.needed_for(&waited_for).into_iter().collect();
@@ -341,15 +353,25 @@ impl OnDemand {
 
     /// What is to be replayed next: an early pass, if one is due, or the last one.
     pub(super) fn begin_pass(&self) -> Arc<Selection> {
+        // Sessions may have begun to wait when everything had been loaded.
+        self.is_early_pass_due();
         let mut reached = self.reached.lock();
         let rest = |reached: &Reached| reached.passes.as_ref().map(|passes| Arc::new(passes.rest()));
-        let next = reached.due.take().or_else(|| rest(&reached)).unwrap_or_default();
+        let mut next = reached.due.take().or_else(|| rest(&reached)).unwrap_or_default();
+        if !reached.merged.is_empty() && !mutant::is_active(Mutant::MergedRangeForgotten) {
+            let merged = reached.merged.iter().map(|(table, keys)| (*table, keys.clone()));
+            // Bounded: a key or two for each range that has been opened.
+            next = Arc::new(next.without(merged.collect()));
+        }
         reached.selection = Arc::clone(&next);
         (reached.incarnation, reached.positions) = (0, Vec::new());
-        self.replayed_before.store(self.replayed_bytes.load(Ordering::Relaxed), Ordering::Relaxed);
+        let before = self.pass_bytes.load(Ordering::Relaxed);
+        self.replayed_before.fetch_add(before, Ordering::Relaxed);
+        let all = || reached.passes.as_ref().map_or(u64::MAX, Passes::log_bytes);
+        let reads = next.selective_bytes().unwrap_or_else(all);
+        self.pass_bytes.store(reads, Ordering::Relaxed);
         if next.is_early() {
-            let again = reached.passes.as_ref().map_or(0, Passes::log_bytes);
-            self.bytes_to_replay.fetch_add(again, Ordering::Relaxed);
+            self.bytes_to_replay.fetch_add(reads, Ordering::Relaxed);
         }
         next
     }
@@ -363,7 +385,8 @@ impl OnDemand {
             if let Some(versions) = &reached.versions {
                 versions.finish_table(one.table.id());
             }
-            one.table.opening().open();
+            reached.merged.remove(&one.table.id());
+            one.table.open();
         }
         let is_ready = reached.first.as_ref().is_some_and(|(need, _)| reached.covers(need));
         if is_ready && let Some((_, opening)) = reached.first.take() {
@@ -414,7 +437,9 @@ impl OnDemand {
 
     pub(super) fn note_progress(&self, progress: &RecoveryProgress) {
         let before = self.replayed_before.load(Ordering::Relaxed);
-        self.replayed_bytes.store(before + progress.bytes_done, Ordering::Relaxed);
+        // A selective pass counts all of the incarnations before.
+        let done = progress.bytes_done.min(self.pass_bytes.load(Ordering::Relaxed));
+        self.replayed_bytes.store(before + done, Ordering::Relaxed);
     }
 
     pub(super) fn check_wanted(&self) -> Result<()> {
@@ -438,7 +463,7 @@ impl OnDemand {
         let closed = std::mem::take(&mut self.reached.lock().closed);
         // Every need is at most the end of a log.
         debug_assert!(closed.is_empty());
-        closed.iter().for_each(|one| one.table.opening().open());
+        closed.iter().for_each(|one| one.table.open());
         self.databases.changes().open();
         self.completion.open();
     }
@@ -478,7 +503,7 @@ impl OnDemand {
         damage.get_or_insert_with(|| self.refusal(table, table, error));
         drop(reached);
         for one in lost {
-            one.table.opening().fail(&self.refusal(&one.table, table, error));
+            one.table.refuse(&self.refusal(&one.table, table, error));
         }
         true
     }
@@ -527,7 +552,7 @@ impl OnDemand {
             reached.failure = Some(error.clone());
             (std::mem::take(&mut reached.closed), reached.first.take())
         };
-        closed.iter().for_each(|one| one.table.opening().fail(error));
+        closed.iter().for_each(|one| one.table.refuse(error));
         if let Some((_, opening)) = first {
             opening.fail(error);
         }
@@ -555,6 +580,35 @@ impl Watching for OnDemand {
 
     fn pauses(&self) -> bool {
         self.is_early_pass_due()
+    }
+
+    fn changes_of(&self, table: &Arc<Table>, range: usize) -> Result<Option<RangeChanges>> {
+        let (Some(reader), Some(loading), Some(ranges)) = (self.ranges.get(), &self.loading, table.ranges())
+        else {
+            return Ok(None);
+        };
+        let bounds = ranges.bounds(range);
+        let bytes = reader.bytes_of(table.id(), bounds);
+        let is_admitted = {
+            let mut reached = self.reached.lock();
+            let passes = reached.passes.as_mut();
+            passes.is_some_and(|passes| passes.admit_range(table.id(), bytes, loading.bytes()))
+        };
+        if !is_admitted {
+            // A session that waits for the range waits for the whole table.
+            table.opening().note_wait();
+            return Ok(None);
+        }
+        if mutant::is_active(Mutant::RangeOpenedTooEarly) {
+            return Ok(Some(RangeChanges::default()));
+        }
+        reader.read(table.id(), bounds).map(Some)
+    }
+
+    fn is_merged(&self, table: &Arc<Table>, range: usize) {
+        let Some(ranges) = table.ranges() else { return };
+        self.reached.lock().merged.entry(table.id()).or_default().add(ranges.bounds(range));
+        ranges.open(range);
     }
 
     fn goes_on_without(&self, table: &Arc<Table>, error: &Error) -> bool {

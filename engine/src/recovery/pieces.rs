@@ -8,10 +8,11 @@
 //! record. Before that, what cannot be decoded may just be cut off. A transaction without a last piece does
 //! not matter.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use hyades_types::definition::{SequenceId, SequenceState, TableId};
 
+use super::extents::KeyBounds;
 use super::last_positions::Called;
 use super::records::Gather;
 use crate::log::record::{Command, Malformed, Operation, Operations};
@@ -20,7 +21,8 @@ use crate::lsn::Lsn;
 /// What the operations of a transaction concern.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Concerned {
-    pub(super) tables: BTreeSet<TableId>,
+    /// With the keys of the rows that it changes.
+    pub(super) tables: BTreeMap<TableId, KeyBounds>,
     pub(super) calls: Vec<Called>,
     pub(super) states: Vec<(SequenceId, SequenceState)>,
     pub(super) changes_catalog: bool,
@@ -39,6 +41,15 @@ pub(super) struct Pieces {
     is_begun: bool,
     /// Set if the transaction is one call: all that is needed of it is known, or it makes no sense.
     call: Option<Result<(), Malformed>>,
+}
+
+impl Concerned {
+    /// The keys of a table, with this one.
+    fn keys(&mut self, table: TableId, key: &[u8]) -> &mut KeyBounds {
+        let keys = self.tables.entry(table).or_insert_with(|| KeyBounds::of(key));
+        keys.add(key);
+        keys
+    }
 }
 
 impl Pieces {
@@ -62,12 +73,12 @@ impl Pieces {
                 None => return bytes.len(),
                 Some(Err(_)) => return self.cut_off(bytes, start),
                 Some(Ok(
-                    Operation::Put { table, .. }
-                    | Operation::Patch { table, .. }
-                    | Operation::Delete { table, .. },
+                    Operation::Put { table, key, .. }
+                    | Operation::Patch { table, key, .. }
+                    | Operation::Delete { table, key },
                 )) => {
-                    self.concerned.tables.insert(table);
-                    if operations.pass_rows_of(table).is_err() {
+                    let keys = self.concerned.keys(table, key);
+                    if operations.see_rows_of(table, |key| keys.add(key)).is_err() {
                         return self.cut_off(bytes, operations.offset());
                     }
                 }
@@ -85,8 +96,8 @@ impl Pieces {
     /// The operation that begins at `start` is not whole. Returns where the bytes begin that must be kept.
     fn cut_off(&mut self, bytes: &[u8], start: usize) -> usize {
         match Operations::row_cut_off(&bytes[start..]) {
-            Some((table, missing)) => {
-                self.concerned.tables.insert(table);
+            Some((table, key, missing)) => {
+                self.concerned.keys(table, key);
                 self.missing = missing;
                 bytes.len()
             }
@@ -157,6 +168,7 @@ mod tests {
 
     use crate::log::record::OperationsWriter;
     use crate::lsn::Lsn;
+    use crate::recovery::extents::KeyBounds;
     use crate::recovery::pieces::{Concerned, Pieces};
     use crate::recovery::records::Gather;
 
@@ -171,8 +183,15 @@ mod tests {
         writer.delete(TableId(1 << 30), &[9; 150]);
         writer.put(TableId(2), b"k", &[1; 300]);
         writer.sequence(SequenceId(41), state(1 << 60));
+        let mut bounds = KeyBounds::of(b"key");
+        [&[8; 200][..], b"another"].iter().for_each(|key| bounds.add(key));
         let concerned = Concerned {
-            tables: [TableId(2), TableId(300), TableId(1 << 30)].into(),
+            tables: [
+                (TableId(2), KeyBounds::of(b"k")),
+                (TableId(300), bounds),
+                (TableId(1 << 30), KeyBounds::of(&[9; 150])),
+            ]
+            .into(),
             calls: Vec::new(),
             states: vec![(SequenceId(40), state(-7)), (SequenceId(41), state(1 << 60))],
             changes_catalog: true,
@@ -216,7 +235,10 @@ mod tests {
             pieces.take(piece);
             assert!(pieces.kept_bytes() <= 2000, "{}", pieces.kept_bytes());
         }
-        assert_eq!(pieces.finish(&[]).map(|concerned| concerned.tables), Ok([TableId(5)].into()));
+        assert_eq!(
+            pieces.finish(&[]).map(|concerned| concerned.tables.into_keys().collect()),
+            Ok(vec![TableId(5)])
+        );
     }
 
     #[test]

@@ -153,7 +153,8 @@ pub(crate) enum What<'c> {
 pub(crate) struct Last<'c> {
     pub(crate) commit: Commit,
     start: Lsn,
-    fragment_of: Option<u64>,
+    /// The large transaction, if this is its last fragment.
+    pub(super) fragment_of: Option<u64>,
     content: &'c [u8],
 }
 

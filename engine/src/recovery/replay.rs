@@ -18,11 +18,12 @@ use smallvec::SmallVec;
 
 use super::by_key::{Keyed, Kind, PlacedChange, ReplayByKey};
 use super::command::{CommandReplay, Place, Program};
+use super::logged_patch::read_patch;
 use super::on_demand::OnDemand;
-use super::passes::Selection;
+use super::passes::{MergedKeys, Selection};
 use super::schedule::{Piece, RecordPlace, Replay};
 use crate::config::{OnRecoveryProgress, RecoveryProgress};
-use crate::log::record::{Command, Malformed, Operation, Operations, Pieces};
+use crate::log::record::{Command, Operation, Operations};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::storage::databases::Databases;
 use crate::storage::primary_index::Nearby;
@@ -106,7 +107,7 @@ struct Rest<'s> {
 /// What becomes of a row.
 enum Change<'r> {
     Put(&'r [u8]),
-    /// It gets these [`Pieces`].
+    /// It gets these [`crate::log::record::Pieces`].
     Patch(&'r [u8]),
 }
 
@@ -149,6 +150,16 @@ impl Installer {
         self.selection.as_ref().is_none_or(|selection| selection.takes_table(table))
     }
 
+    /// The keys of a table whose changes are in their rows already.
+    fn merged_keys(&self, table: TableId) -> Option<&MergedKeys> {
+        self.selection.as_ref().and_then(|selection| selection.merged_keys(table))
+    }
+
+    /// Whether the change of this row is in it already.
+    fn is_merged(&self, table: TableId, key: &[u8]) -> bool {
+        self.merged_keys(table).is_some_and(|keys| keys.has(key))
+    }
+
     fn check_wanted(&self) -> Result<()> {
         self.on_demand.as_ref().map_or(Ok(()), |on_demand| on_demand.check_wanted())
     }
@@ -171,6 +182,11 @@ impl Installer {
                     && !self.takes_table(table)
                 {
                     operations.pass_rows_of(table).map_err(|malformed| place.corrupt(malformed.reason))?;
+                    continue;
+                }
+                if let Some((table, key)) = operation.row()
+                    && self.is_merged(table, key)
+                {
                     continue;
                 }
                 let changed = match operation {
@@ -218,6 +234,9 @@ impl Installer {
                     };
                     if !self.takes_table(id) {
                         operations.pass_rows_of(id).map_err(|malformed| place.corrupt(malformed.reason))?;
+                        continue;
+                    }
+                    if self.is_merged(id, key) {
                         continue;
                     }
                     let table = self.find(tables, id, place)?;
@@ -288,7 +307,7 @@ impl Installer {
         for (record, (place, key, change)) in records.into_iter().zip(group.rows.drain(..)) {
             match change {
                 // SAFETY: the other changes of this row are replayed before or after it, and no transaction
-                // is let into the table before all of them have been (`on_demand`).
+                // is let in to the row before all of them have been (`on_demand`).
                 Change::Put(row) => unsafe { state.install_over(record, key, row, guard) }?,
                 Change::Patch(pieces) => {
                     read_patch(pieces, &mut scratch.patch)
@@ -300,19 +319,6 @@ impl Installer {
         }
         Ok(())
     }
-}
-
-/// Reads the pieces of a patch.
-fn read_patch(pieces: &[u8], patch: &mut RowPatch) -> std::result::Result<(), Malformed> {
-    patch.clear();
-    for piece in Pieces::new(pieces) {
-        let (offset, bytes) = piece?;
-        if u32::try_from(offset).is_err() {
-            return Err(Malformed { offset: 0, reason: "the place of a patch is out of range" });
-        }
-        patch.put(offset, bytes);
-    }
-    Ok(())
 }
 
 /// Divides the changes of a transaction into pieces of about this many bytes, no two of which have a key in
@@ -447,7 +453,7 @@ impl ReplayByKey for Installer {
         let place = Place { log, end };
         let hashes = foldhash::fast::FixedState::default();
         let mut rest = Operations::new(operations);
-        let mut taken = None;
+        let (mut taken, mut merged) = (None, None);
         loop {
             let start = rest.offset();
             let Some(operation) = rest.next() else { return Ok(Kind::Rows) };
@@ -460,7 +466,12 @@ impl ReplayByKey for Installer {
                         rest.pass_rows_of(*table).map_err(|malformed| place.corrupt(malformed.reason))?;
                         continue;
                     }
-                    taken = Some(*table);
+                    if taken != Some(*table) {
+                        (taken, merged) = (Some(*table), self.merged_keys(*table));
+                    }
+                    if merged.is_some_and(|merged: &MergedKeys| merged.has(key)) {
+                        continue;
+                    }
                     (hashes.hash_one((table.0, neighbourhood(key))), table.0)
                 }
                 Operation::Sequence { sequence, .. } => (hashes.hash_one(sequence.0), 0),

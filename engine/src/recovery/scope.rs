@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::log::manifest::Incarnation;
 use crate::lsn::{Lsn, LsnVector};
 use crate::protocol::{Counts, Cut, Follows};
 
@@ -53,6 +54,11 @@ impl Scope {
     /// The scope of an ordinary recovery.
     pub(super) fn whole(end: &LsnVector) -> Scope {
         Scope::new(end.clone(), Cut::at(end), BTreeSet::new())
+    }
+
+    /// Everything that counts of an incarnation that has ended.
+    pub(super) fn of_ended(incarnation: &Incarnation) -> Scope {
+        Scope::whole(&incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs)))
     }
 
     /// The scope of a salvage that has lost nothing so far but what lies beyond these ends.

@@ -16,8 +16,9 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::incarnation::{ToReplay, replay_incarnation};
 use super::replay::Installer;
+use super::scope::Scope;
 use super::simulated_time::Clock;
-use super::{Attempt, Failure, Restart, bytes_total, installer, log_bytes, state_hash, whole_scope};
+use super::{Attempt, Failure, Restart, bytes_total, installer, log_bytes, state_hash};
 use super::{by_key, schedule};
 use crate::config::{Config, RecoveryMode};
 use crate::log::manifest::{Incarnation, Manifest};
@@ -215,7 +216,7 @@ impl Run<'_> {
                 installer(self.config, compiler, &databases, incarnation, report, bytes_total, *started);
             let installer = Arc::new(installer);
             let versions = Arc::clone(&installer.versions);
-            let scope = Arc::new(whole_scope(incarnation));
+            let scope = Arc::new(Scope::of_ended(incarnation));
             let workers = self.workers;
             let to_replay = ToReplay { manifest, incarnation, scope, workers, is_salvage: false };
             match replay.take_if(|_| incarnation.number == studied.number) {

@@ -22,8 +22,9 @@ use hyades_types::error::Result;
 use parking_lot::Mutex;
 
 use super::each_log::for_each_log;
+use super::extents::Extents;
 use super::last_positions::{Called, Last};
-use super::log_summary::LogSummary;
+use super::log_summary::{LogSummary, Said};
 use super::records::Damaged;
 use crate::config::Config;
 use crate::log::manifest::{Incarnation, Manifest};
@@ -59,6 +60,8 @@ impl Need {
 /// What the logs hold that are to be replayed.
 #[derive(Default)]
 pub(super) struct Tail {
+    /// For each log of each incarnation, where the records lie that change rows; `None` if it is not known.
+    extents: Vec<Vec<Option<Extents>>>,
     tables: HashMap<TableId, Need>,
     calls: HashMap<Called, Need>,
     catalog: Option<Need>,
@@ -67,9 +70,11 @@ pub(super) struct Tail {
 
 impl Tail {
     /// Adds what the logs of the incarnation at this place say. It follows those that were added before.
-    pub(super) fn add(&mut self, incarnation: usize, said: Vec<Last>) {
+    pub(super) fn add(&mut self, incarnation: usize, said: Vec<Said>) {
         let logs = said.len();
-        for (log, last) in said.into_iter().enumerate() {
+        let (last, extents): (Vec<Last>, _) = said.into_iter().map(|said| (said.last, said.extents)).unzip();
+        self.extents.push(extents);
+        for (log, last) in last.into_iter().enumerate() {
             let Last { tables, calls, catalog, sequences } = last;
             let need = |end: u64| {
                 let mut positions = vec![0; logs];
@@ -84,6 +89,13 @@ impl Tail {
                 }
             }
         }
+    }
+
+    /// Where the records lie that change rows, for each log of each incarnation. `None` if that is not known
+    /// of all of them.
+    pub(super) fn take_extents(&mut self) -> Option<Vec<Vec<Extents>>> {
+        let of_each = |logs: Vec<Option<Extents>>| logs.into_iter().collect();
+        std::mem::take(&mut self.extents).into_iter().map(of_each).collect()
     }
 
     /// What must be replayed before the catalog is recovered and no sequence hands out a number twice; `None`
@@ -174,7 +186,7 @@ pub(super) fn read_ended(
     incarnation: &Incarnation,
     workers: usize,
     databases: &Arc<Databases>,
-) -> Result<Vec<Last>> {
+) -> Result<Vec<Said>> {
     let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
     let set = log_set(config, manifest, incarnation);
     let summaries = LogSummary::of_each(config, manifest, incarnation, databases)?.into_iter().map(Some);

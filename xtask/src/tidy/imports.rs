@@ -137,6 +137,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "fault_table",
             "given_up",
             "restarts",
+            "wanted_first",
             "hand_written",
             "history",
             "salvage",

@@ -228,6 +228,12 @@ impl<'a> Operations<'a> {
     /// Skips the changes of rows of this table that come next, without decoding them: a transaction of many
     /// rows mostly has them table by table. After an error, the next operation is the one that is cut off.
     pub fn pass_rows_of(&mut self, table: TableId) -> Result<(), Malformed> {
+        self.see_rows_of(table, |_| {})
+    }
+
+    /// The same, and passes the keys of these rows to `see`.
+    #[inline]
+    pub fn see_rows_of(&mut self, table: TableId, mut see: impl FnMut(&'a [u8])) -> Result<(), Malformed> {
         let (put, head_bytes) = word_of_varint(u64::from(table.0) << TAG_BITS | TAG_PUT);
         let delete = put ^ TAG_PUT ^ TAG_DELETE;
         // Table 0 has none, and that of table 1 would be a call.
@@ -240,11 +246,16 @@ impl<'a> Operations<'a> {
             }
             let start = self.offset;
             self.offset += head_bytes;
-            let passed =
-                self.pass_bytes().and_then(|()| if head == delete { Ok(()) } else { self.pass_bytes() });
-            if passed.is_err() {
-                self.offset = start;
-                return passed;
+            let passed = self.pass_bytes().and_then(|key| match head == delete {
+                true => Ok(key),
+                false => self.pass_bytes().map(|_| key),
+            });
+            match passed {
+                Ok(key) => see(key),
+                Err(malformed) => {
+                    self.offset = start;
+                    return Err(malformed);
+                }
             }
         }
     }
@@ -261,28 +272,28 @@ impl<'a> Operations<'a> {
         u64::from_le_bytes(word)
     }
 
-    /// If these bytes are the beginning of a put or patch whose row or pieces are cut off: its table, and how
-    /// many bytes of them are missing.
-    pub fn row_cut_off(bytes: &[u8]) -> Option<(TableId, u64)> {
+    /// If these bytes are the beginning of a put or patch whose row or pieces are cut off: its table,
+    /// its key, and how many bytes of them are missing.
+    pub fn row_cut_off(bytes: &[u8]) -> Option<(TableId, &[u8], u64)> {
         let mut put = Operations::new(bytes);
         let has_row = |head: &u64| matches!(head & TAG_MASK, TAG_PUT | TAG_PATCH) && *head != COMMAND_HEAD;
         let head = read_varint(bytes, &mut put.offset).ok().filter(has_row)?;
         let table = u32::try_from(head >> TAG_BITS).map(TableId).ok()?;
-        put.read_bytes().ok()?;
+        let key = put.read_bytes().ok()?;
         let length = read_varint(bytes, &mut put.offset).ok()?;
         let missing = length.checked_sub((bytes.len() - put.offset) as u64)?;
-        (missing > 0).then_some((table, missing))
+        (missing > 0).then_some((table, key, missing))
     }
 
     #[inline]
-    fn pass_bytes(&mut self) -> Result<(), Malformed> {
+    fn pass_bytes(&mut self) -> Result<&'a [u8], Malformed> {
         match self.bytes.get(self.offset..) {
             // A short length, and all of it is there.
             Some([length, rest @ ..]) if *length < 0x80 && rest.len() >= usize::from(*length) => {
                 self.offset += 1 + usize::from(*length);
-                Ok(())
+                Ok(&rest[..usize::from(*length)])
             }
-            _ => self.read_bytes().map(drop),
+            _ => self.read_bytes(),
         }
     }
 

@@ -61,6 +61,8 @@ struct Part {
 struct Log {
     positions: Range<u64>,
     read_to: u64,
+    /// Of these, bytes that were not read.
+    skipped_bytes: u64,
     /// The bound after what has been read.
     read_bound: u64,
     is_read: bool,
@@ -186,6 +188,7 @@ impl Log {
         Log {
             positions: positions.clone(),
             read_to: positions.start,
+            skipped_bytes: 0,
             read_bound: after,
             is_read: false,
             is_exhausted: false,
@@ -434,7 +437,10 @@ impl State {
         log.is_exhausted |= is_end;
         let read_to = if is_end { log.positions.end } else { batch.end };
         log.read_bound = if is_end { LAST } else { bound.unwrap_or(0).max(log.read_bound) };
-        let bytes = read_to - log.read_to + batch.assembled_bytes() as u64;
+        let passed_bytes = read_to - log.read_to;
+        let read_bytes = batch.read_bytes.unwrap_or(passed_bytes);
+        log.skipped_bytes += passed_bytes.saturating_sub(read_bytes);
+        let bytes = read_bytes + batch.assembled_bytes() as u64;
         let go_on_from = if is_end { read_to } else { batch.go_on_from };
         let bound = log.read_bound;
         log.parts.push_back(Part { read_to, bytes, bound, go_on_from, routed: None, last: 0 });
@@ -492,7 +498,7 @@ impl State {
     }
 
     pub(super) fn bytes_done(&self) -> u64 {
-        self.logs.iter().map(|log| log.read_to - log.positions.start).sum()
+        self.logs.iter().map(|log| log.read_to - log.positions.start - log.skipped_bytes).sum()
     }
 
     /// The result, once no worker is at work.

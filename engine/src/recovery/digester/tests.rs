@@ -20,7 +20,7 @@ use crate::protocol::taurus::compress;
 use crate::recovery::cut;
 use crate::recovery::digest::{self, Digest};
 use crate::recovery::last_positions::Last;
-use crate::recovery::log_summary::LogSummary;
+use crate::recovery::log_summary::{LogSummary, Said};
 use crate::recovery::tail;
 use crate::storage::databases::Databases;
 
@@ -153,7 +153,7 @@ impl Subject {
     }
 
     /// Summaries that begin with the digest, if there is one, read up to the end; where they began.
-    fn read(&self, manifest: &Manifest) -> (Vec<u64>, Vec<Last>) {
+    fn read(&self, manifest: &Manifest) -> (Vec<u64>, Vec<Said>) {
         let databases = Arc::new(Databases::new());
         let summaries = LogSummary::of_each(&self.config, manifest, running(manifest), &databases);
         let summaries = summaries.expect("the protocol is known");
@@ -353,10 +353,12 @@ fn digest_is_not_written_before_all_of_it_counts() {
     let durable = subject.work.durable();
     // As if the other log were not durable yet.
     let earlier = LsnVector::from_slice(&[durable.get(0).0, named[1] - 8]);
-    reading.read(&subject.config, &manifest, &earlier, &|| false).expect_err("it ends inside a record");
+    reading
+        .read(&subject.config, &manifest, (&earlier, &earlier), &|| false)
+        .expect_err("it ends inside a record");
     let mut reading = Reading::begin(&manifest).expect("the protocol is known");
     let earlier = LsnVector::from_slice(&[durable.get(0).0, 0]);
-    reading.read(&subject.config, &manifest, &earlier, &|| false).expect("nothing is damaged");
+    reading.read(&subject.config, &manifest, (&earlier, &earlier), &|| false).expect("nothing is damaged");
     reading.store(&subject.config, &manifest, &earlier).expect("nothing fails");
     assert_eq!((reading.is_stored, subject.find(&manifest)), (false, None));
     reading.store(&subject.config, &manifest, &durable).expect("nothing fails");

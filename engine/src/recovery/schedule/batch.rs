@@ -58,6 +58,8 @@ pub(crate) struct Batch {
     pub(crate) bound: Option<u64>,
     /// Whether an anchor does not say that.
     pub(crate) is_undated: bool,
+    /// How many bytes of the log were read for it, if not all since the previous batch.
+    pub(crate) read_bytes: Option<u64>,
     /// Where a reader must begin that has replayed the batch and nothing after it: at the last anchor, or at
     /// the first record of a transaction that goes on after the batch.
     pub(crate) go_on_from: u64,
@@ -87,6 +89,7 @@ impl Batch {
         self.floor.clear();
         self.entries.clear();
         self.vectors.clear();
+        self.read_bytes = None;
     }
 
     /// Bytes of transactions that were put together from fragments.
