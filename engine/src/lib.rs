@@ -2,8 +2,9 @@
 //!
 //! Files, in reading order:
 //! * what is stored: `storage`; `spill` (what a statement holds beyond its memory);
-//! * what runs, and how it is isolated: `procedure`, `txn`; `ticket` (how it waits for others); `catalog`
-//!   (changes of the catalog); `commit_clock` (the order of all of it);
+//! * what runs, and how it is isolated: `procedure`, `txn`; `ticket` (how it waits for others); `helpers`
+//!   (threads that work ahead for sessions); `catalog` (changes of the catalog); `commit_clock` (the order of
+//!   all of it);
 //! * how it is made durable: `lsn` (positions in logs), `log`, `protocol`;
 //! * how it comes back: `checkpoint`, `recovery`, `backup`;
 //! * how it all fits together: `config` (the settings of a database), `db`;
@@ -21,6 +22,7 @@ pub mod conductor;
 pub mod config;
 pub mod db;
 pub mod disk;
+pub mod helpers;
 pub mod inspect;
 pub mod local_arc;
 pub mod log;

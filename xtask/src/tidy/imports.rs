@@ -43,6 +43,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "conductor",
             "sync",
             "ticket",
+            "helpers",
             "storage",
             "log",
             "spill",
