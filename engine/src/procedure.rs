@@ -7,7 +7,8 @@
 //! * about it: `effects` (what an instruction does, for every analysis), `listing` (as text);
 //! * a run: `frame` and `buffers` (its state), `interpret` (the loop), `execute` (a function for each
 //!   instruction), `evaluate` (values of expressions);
-//! * data: `access` (what a procedure may do to it), `look_ahead` and `found_ahead` (prefetching in loops);
+//! * data: `access` (what a procedure may do to it), `first_row` (a row made elsewhere), `look_ahead` and
+//!   `found_ahead` (prefetching in loops);
 //! * rows kept: `spool` (for later), `join_table` (one side of a join), with `join_heads` (the first row of
 //!   each key), `joined_row` (a row that is found) and `spilled_join` (rows beyond its memory);
 //! * `compiled_routine`: how a stored routine becomes a procedure.
@@ -22,6 +23,7 @@ pub mod effects;
 pub mod evaluate;
 mod execute;
 mod expression;
+pub mod first_row;
 mod found_ahead;
 pub mod frame;
 pub(crate) mod interpret;

@@ -322,9 +322,14 @@ impl Procedure {
 
     /// For each register, whether the procedure reads it, and whether it sets it.
     pub fn register_uses(&self) -> (Vec<bool>, Vec<bool>) {
+        self.register_uses_from(0)
+    }
+
+    /// As [`Procedure::register_uses`], for the instructions from this number on.
+    pub(super) fn register_uses_from(&self, first: usize) -> (Vec<bool>, Vec<bool>) {
         let count = usize::from(self.registers);
         let (mut reads, mut sets) = (vec![false; count], vec![false; count]);
-        for instruction in &self.code {
+        for instruction in self.code.iter().skip(first) {
             let effects = instruction.effects();
             effects.sets.iter().for_each(|register| sets[usize::from(*register)] = true);
             match effects.reads {

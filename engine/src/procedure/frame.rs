@@ -72,6 +72,8 @@ pub struct Frame {
     /// Parameters first. Set them, then [`Frame::restart`].
     pub registers: Vec<Value>,
     pub rows: Vec<RowBuffer>,
+    /// See [`Frame::has_offered_row`].
+    pub(super) has_offered_row: bool,
     /// Rows counted by [`Instruction::CountRow`].
     pub affected: u64,
     /// The next instruction.
@@ -123,6 +125,7 @@ impl Frame {
         let mut frame = Frame {
             registers: Vec::new(),
             rows: Vec::new(),
+            has_offered_row: false,
             affected: 0,
             next: 0,
             cursors: Vec::new(),
@@ -186,6 +189,11 @@ impl Frame {
         *self = outermost;
     }
 
+    /// Whether the row of the first instruction has been made elsewhere ([`Frame::offer_row`]).
+    pub fn has_offered_row(&self) -> bool {
+        self.has_offered_row
+    }
+
     /// Whether no instruction has been executed since the last restart.
     pub fn is_at_start(&self) -> bool {
         self.next == 0
@@ -197,6 +205,7 @@ impl Frame {
         if self.procedure.is(procedure) {
             return self.reset();
         }
+        self.has_offered_row = false;
         self.registers.clear();
         self.procedure = LocalArc::from(Arc::clone(procedure));
         self.fit();
@@ -205,6 +214,7 @@ impl Frame {
 
     /// To the start of the same procedure, with all registers NULL.
     pub fn reset(&mut self) {
+        self.has_offered_row = false;
         self.restart();
         self.registers.iter_mut().for_each(|register| register.put(Value::Null));
     }

@@ -289,7 +289,7 @@ impl<'r, T: Access> Run<'r, T> {
         }
     }
 
-    /// Puts the row of these values into the row slot.
+    /// Puts the row of these values into the row slot, unless it has been offered.
     fn build_row(
         &mut self,
         reference: &TableReference,
@@ -297,6 +297,11 @@ impl<'r, T: Access> Run<'r, T> {
         row: RowSlot,
         checks_nulls: bool,
     ) -> Flow<()> {
+        if self.frame.has_offered_row && self.frame.next == 0 {
+            let length = self.frame.rows[usize::from(row)].bytes.len();
+            self.set_row(row, None);
+            return Ok(spend_for_row(length)?);
+        }
         let mut bytes = std::mem::take(&mut self.frame.scratch.row);
         let built = access::build_row(values, reference, checks_nulls, &self.context(), &mut bytes);
         let buffer = &mut self.frame.rows[usize::from(row)];
