@@ -427,6 +427,12 @@ impl Account {
     }
 }
 
+/// Charges the computing session for bytes that another thread has allocated and it will free.
+#[inline]
+pub fn adopt(bytes: usize) {
+    with_book(|book| book.floor.set(book.floor.get() + signed(bytes)));
+}
+
 /// What the computing session has allocated since it was entered, less what it has freed.
 #[inline]
 pub fn spent() -> isize {

@@ -80,6 +80,21 @@ fn the_database_pays_for_rows() {
 }
 
 #[test]
+fn what_another_thread_has_allocated_is_charged_until_it_is_freed() {
+    let account = account(4);
+    let entered = account.enter();
+    adopt(3 * MIB);
+    assert_eq!(spent(), 3 * MIB as isize);
+    assert_eq!(state(check(2 * MIB)), Some("53200"));
+    gave(3 * MIB);
+    assert_eq!(spent(), 0);
+    assert!(check(4 * MIB).is_ok());
+    account.leave(entered);
+    assert_eq!(account.used_bytes(), 0);
+    took(3 * MIB);
+}
+
+#[test]
 fn rows_of_temporary_tables_are_charged_until_they_are_gone() {
     let account = account(1);
     let entered = account.enter();
