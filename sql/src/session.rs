@@ -88,6 +88,7 @@ use hyades_types::value::{SqlType, Value};
 use parking_lot::Mutex;
 
 pub use crate::answer::{Completion, CopyColumns, Notice, Output, Response, ResultColumn, TransactionStatus};
+use crate::copy::pieces::Sharing;
 use crate::evaluation;
 use crate::settings::Settings;
 use crate::statement::lifting::Lifting;
@@ -127,6 +128,8 @@ struct Shared {
     superuser_names: Arc<SuperuserNames>,
     /// Whether there have been roles.
     has_had_roles: AtomicBool,
+    /// How COPY divides its work.
+    sharing: Arc<Sharing>,
 }
 
 /// What the sessions in one database share.
@@ -242,6 +245,11 @@ impl Database {
 
     /// A database on an engine that is open already.
     pub fn with_engine(engine: Arc<dyn Engine>) -> Database {
+        Database::sharing(engine, Sharing::default())
+    }
+
+    /// As [`Database::with_engine`], with this division of the work of COPY.
+    pub(crate) fn sharing(engine: Arc<dyn Engine>, sharing: Sharing) -> Database {
         Database {
             shared: Arc::new(Shared {
                 memory: engine.memory_limits(),
@@ -252,6 +260,7 @@ impl Database {
                 neighbours: Mutex::default(),
                 superuser_names: Arc::default(),
                 has_had_roles: AtomicBool::new(false),
+                sharing: Arc::new(sharing),
             }),
         }
     }

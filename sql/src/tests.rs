@@ -5,6 +5,7 @@ mod compilations;
 mod connection;
 mod copy;
 mod copy_binary;
+mod copy_pieces;
 mod engine;
 mod golden;
 mod limits;

@@ -106,7 +106,7 @@ pub(crate) enum Action {
         refused_in_block: Option<&'static str>,
     },
     Schema(SchemaCommand),
-    CopyIn(Box<CopyInPlan>),
+    CopyIn(Arc<CopyInPlan>),
     CopyOut(Box<CopyOutPlan>),
     Prepare {
         name: String,

@@ -70,20 +70,38 @@ impl BinaryRows {
         self.incoming.take(bytes);
     }
 
-    /// The length of the row that was read last, including its number of fields.
-    pub(super) fn row_length(&self) -> usize {
-        self.incoming.seen - self.incoming.start
+    /// What comes next is a row, not the header.
+    pub(super) fn begin_with_row(&mut self) {
+        self.place = Place::Row;
+    }
+
+    /// Whether the header has been read and the last -1 has not.
+    pub(super) fn is_among_rows(&self) -> bool {
+        matches!(self.place, Place::Row | Place::Fields(_))
+    }
+
+    /// How many bytes of the only chunk have been read.
+    pub(super) fn consumed(&self) -> usize {
+        self.incoming.seen
+    }
+
+    /// Gives up the bytes from the beginning of the next row onwards, or of the one that is not complete.
+    pub(super) fn give_up_rest(&mut self) -> Vec<u8> {
+        if !self.is_in_row() {
+            self.incoming.start = self.incoming.seen;
+        }
+        self.place = Place::Row;
+        self.incoming.give_up_rest()
+    }
+
+    /// The bytes of the row that was read last, including its number of fields.
+    pub(super) fn last_row(&self) -> &[u8] {
+        &self.incoming.bytes[self.incoming.start..self.incoming.seen]
     }
 
     /// Whether a row has begun and is not complete.
     pub(super) fn is_in_row(&self) -> bool {
         matches!(self.place, Place::Fields(1..))
-    }
-
-    /// Goes back to read the last row again.
-    pub(super) fn repeat_row(&mut self) {
-        self.incoming.seen = self.incoming.start;
-        self.place = Place::Row;
     }
 
     /// The next part, if it is complete. With `is_last`, no more data will come.

@@ -45,7 +45,7 @@ pub(crate) struct CopyOutPlan {
 
 /// A compiled COPY.
 pub(crate) enum CopyPlan {
-    In(Box<CopyInPlan>),
+    In(Arc<CopyInPlan>),
     /// COPY TO, and whether it leaves the database unchanged.
     Out(Box<CopyOutPlan>, bool),
 }

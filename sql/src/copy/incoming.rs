@@ -24,6 +24,14 @@ impl Incoming {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Gives up the bytes from the beginning of the next row onwards.
+    pub(super) fn give_up_rest(&mut self) -> Vec<u8> {
+        let mut rest = std::mem::take(&mut self.bytes);
+        rest.drain(..self.start);
+        (self.start, self.seen) = (0, 0);
+        rest
+    }
+
     /// Refuses to wait for the rest of a row that is already too long.
     pub(super) fn check_length(&self) -> Result<()> {
         if self.bytes.len() - self.start > LONGEST_ROW_BYTES {

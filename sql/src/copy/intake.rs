@@ -1,287 +1,225 @@
-//! The rows of COPY FROM STDIN.
+//! The rows of COPY FROM STDIN, one after another, in the frame of the procedure that inserts one.
 //!
-//! Data comes in chunks of any size. Lines are cut out of them ([`Lines`]), and fields out of lines (for
-//! binary data out of the chunks themselves, [`BinaryRows`]). The fields of a row go into the frame of the
-//! procedure that inserts one row. The session that runs it takes the rows one after another.
-//!
-//! Reference: PostgreSQL's documentation of COPY, messages of copyfromparse.c.
+//! The session reads the beginning of the data itself ([`RowSource`]). If there is much of it, what follows
+//! is divided into pieces that helpers read ahead ([`Pieces`]); the rows still come in the order of the data.
+//! While data is divided, every chunk lets the session insert twice as many bytes as it brings: so no chunk
+//! keeps it for long, and what it lags behind grows less.
 
 use std::sync::Arc;
+use std::vec::IntoIter;
 
 use hyades_engine::procedure::frame::Frame;
-use hyades_types::binary::{self, invalid_utf8};
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::RowSlot;
+use hyades_types::error::{Error, Result};
 use hyades_types::guest;
-use hyades_types::memory;
-use hyades_types::text::{self, Reading};
-use hyades_types::value::{SqlType, Value};
+use hyades_types::memory::{Account, Limits};
+use hyades_types::text::Reading;
+use hyades_types::value::Value;
 
-use super::binary_rows::{BinaryRows, Part};
 use super::copy_plan::CopyInPlan;
-use super::fields::{Field, split_csv, split_text};
-use super::lines::Lines;
-use crate::statement::{CopyFormat, CopyHeader};
+use super::piece::ReadRow;
+use super::pieces::{Pieces, Portion, Sharing};
+use super::row_source::{RowSource, UNITS_PER_ROW, with_context};
 
-/// What a row of COPY costs, and how many bytes one such unit reads.
-const UNITS_PER_ROW: usize = 10;
-const BYTES_PER_UNIT: usize = 4;
-
-/// Data that is being split into rows.
-enum Data {
-    /// Text and CSV.
-    Lines(Lines),
-    Binary(BinaryRows),
-}
+/// The bytes that may be inserted for each that arrives, while data is divided.
+const PACE: usize = 2;
 
 /// Data of COPY FROM on its way into rows.
 pub(crate) struct Intake {
     /// Inserts the current row.
     pub(crate) frame: Frame,
-    data: Data,
-    /// For text: the row in the frame, to be read again if the table changed before the first row.
-    line: Vec<u8>,
-    /// For text: the fields of the row.
-    fields: Vec<Field>,
-    /// For binary data: how many fields of the current row are in the frame.
-    read_fields: usize,
-    line_number: u64,
-    /// How to treat the next line, if it is a header.
-    header: CopyHeader,
+    sharing: Arc<Sharing>,
+    /// What the session reads itself. Empty while there are rows that were read ahead.
+    source: RowSource,
+    /// Rows that were read ahead.
+    ahead: Option<Ahead>,
+    /// Data that comes after all of this, while it is divided.
+    pieces: Option<Pieces>,
+    /// Bytes that have arrived since the beginning, or since data was divided last.
+    taken: usize,
+    /// Bytes that may still be inserted before more arrives, while data is divided.
+    may_insert: usize,
+    /// Whether the current row was read ahead.
+    is_ahead: bool,
 }
 
-fn bad_format(message: impl Into<String>) -> Error {
-    Error::input(sqlstate::BAD_COPY_FILE_FORMAT, message)
+/// The rows of a piece that are not inserted yet.
+struct Ahead {
+    bytes: Arc<Vec<u8>>,
+    rows: IntoIter<ReadRow>,
+    slot: Option<RowSlot>,
+    encoded: Vec<u8>,
+    values: IntoIter<Value>,
+    /// The current row in the piece, and its number of lines.
+    start: usize,
+    end: usize,
+    lines: u64,
+    /// Where in `encoded` the next row begins.
+    encoded_start: usize,
 }
 
 impl Intake {
-    pub(crate) fn new(plan: &CopyInPlan) -> Intake {
+    pub(crate) fn new(plan: &CopyInPlan, sharing: &Arc<Sharing>) -> Intake {
         Intake {
             frame: Frame::new(Arc::clone(&plan.insert)),
-            data: match plan.options.format {
-                CopyFormat::Binary => Data::Binary(BinaryRows::new()),
-                _ => Data::Lines(Lines::new(&plan.options)),
-            },
-            line: Vec::new(),
-            fields: Vec::new(),
-            read_fields: 0,
-            line_number: 0,
-            header: plan.options.header,
+            sharing: Arc::clone(sharing),
+            source: RowSource::new(plan),
+            ahead: None,
+            pieces: None,
+            taken: 0,
+            may_insert: 0,
+            is_ahead: false,
         }
     }
 
     /// Takes the next chunk.
     pub(crate) fn take(&mut self, bytes: &[u8]) {
-        match &mut self.data {
-            Data::Lines(lines) => lines.take(bytes),
-            Data::Binary(rows) => rows.take(bytes),
+        match &mut self.pieces {
+            None => {
+                self.source.take(bytes);
+                self.taken = self.taken.saturating_add(bytes.len());
+            }
+            Some(pieces) => {
+                pieces.take(bytes);
+                self.may_insert = bytes.len().saturating_mul(PACE);
+            }
+        }
+    }
+
+    /// Divides the data that has arrived, and what follows, if there is enough of it.
+    pub(crate) fn divide(
+        &mut self,
+        plan: &Arc<CopyInPlan>,
+        reading: Reading<'_>,
+        (account, limits): (&Account, Limits),
+    ) {
+        if self.pieces.is_none() && self.sharing.is_worthwhile(self.taken) && self.source.is_among_rows() {
+            let rest = self.source.give_up_rest();
+            self.may_insert = rest.len();
+            self.pieces = Some(Pieces::begin(&self.sharing, plan, reading, (account, limits), rest));
         }
     }
 
     /// Adds the line that was read last to an error.
     pub(crate) fn placed(&self, plan: Option<&CopyInPlan>, error: Error) -> Error {
         let name = plan.map(|plan| plan.table.definition().name.name.clone()).unwrap_or_default();
-        match self.line_number {
+        match self.source.line_number {
             0 => error,
             line => with_context(error, format!("COPY {name}, line {line}")),
         }
     }
 
     /// Reads the next complete row into the frame, with `is_last` also an incomplete one. Returns false if
-    /// there is none.
+    /// there is none, or if it can be left until more has arrived.
     pub(crate) fn next_row(
         &mut self,
         plan: &CopyInPlan,
         is_last: bool,
         reading: Reading<'_>,
     ) -> Result<bool> {
-        match self.data {
-            Data::Lines(_) => self.next_line(plan, is_last, reading),
-            Data::Binary(_) => self.next_binary_row(plan, is_last),
-        }
-    }
-
-    /// Reads the row in the frame again, for the current definition of the table.
-    pub(crate) fn repeat_row(&mut self, plan: &CopyInPlan, reading: Reading<'_>) -> Result<()> {
-        if let Data::Binary(rows) = &mut self.data {
-            rows.repeat_row();
-            self.line_number -= 1;
-            return self.next_binary_row(plan, true).map(|_| ());
-        }
-        let line = std::mem::take(&mut self.line);
-        self.read_row(plan, &line, reading)?;
-        self.line = line;
-        Ok(())
-    }
-
-    /// Reads the next complete row into the frame. Returns false if there is none.
-    fn next_line(&mut self, plan: &CopyInPlan, is_last: bool, reading: Reading<'_>) -> Result<bool> {
         loop {
-            let Data::Lines(lines) = &mut self.data else { return Ok(false) };
-            let lines = match lines.next(is_last) {
-                Ok(Some(lines)) => lines,
-                Ok(None) if is_last && self.header == CopyHeader::Match => {
-                    self.header = CopyHeader::None;
-                    self.line_number += 1;
-                    check_header(self, plan, b"")?;
-                    return Ok(false);
-                }
-                Ok(None) => return Ok(false),
-                Err(error) => {
-                    self.line_number += 1;
-                    return Err(error);
-                }
-            };
-            self.line_number += lines.count;
-            guest::spend_for(UNITS_PER_ROW + lines.text.len() / BYTES_PER_UNIT)?;
-            match std::mem::take(&mut self.header) {
-                CopyHeader::None => {}
-                CopyHeader::Names => continue,
-                CopyHeader::Match => {
-                    check_header(self, plan, &lines.text)?;
-                    continue;
-                }
+            if !is_last && self.may_insert == 0 && self.pieces.as_ref().is_some_and(|all| !all.is_crowded()) {
+                return Ok(false);
             }
-            self.read_row(plan, &lines.text, reading)?;
-            self.line = lines.text;
-            return Ok(true);
-        }
-    }
-
-    /// Reads the fields that have arrived into the frame's registers, up to the end of a row. Returns
-    /// whether the row is complete.
-    fn next_binary_row(&mut self, plan: &CopyInPlan, is_last: bool) -> Result<bool> {
-        let Data::Binary(rows) = &mut self.data else { return Ok(false) };
-        let columns = &plan.columns;
-        loop {
-            let column = columns.get(self.read_fields).filter(|_| rows.is_in_row());
-            let of_column = |error: Error, line: u64| match column {
-                Some((name, _)) => {
-                    let table = &plan.table.definition().name.name;
-                    with_context(error, format!("COPY {table}, line {line}, column {name}"))
-                }
-                None => error,
-            };
-            let part = rows.next(is_last).map_err(|error| of_column(error, self.line_number))?;
-            match (part, column) {
-                (Part::Row(count), _) => {
-                    self.line_number += 1;
-                    if usize::try_from(count).ok() != Some(columns.len()) {
-                        let expected = columns.len();
-                        return Err(bad_format(format!("row field count is {count}, expected {expected}")));
-                    }
-                    self.frame.switch(&plan.insert);
-                    self.read_fields = 0;
-                }
-                (Part::Field(field), Some((_, sql_type))) => {
-                    self.frame.registers[self.read_fields] =
-                        binary_value(field, *sql_type).map_err(|error| of_column(error, self.line_number))?;
-                    self.read_fields += 1;
-                }
-                (Part::Trailer, _) => {
-                    self.line_number += 1;
-                    continue;
-                }
-                _ => return Ok(false),
-            }
-            if self.read_fields == columns.len() {
-                guest::spend_for(UNITS_PER_ROW + rows.row_length() / BYTES_PER_UNIT)?;
+            if self.next_ahead(plan)? {
                 return Ok(true);
             }
-        }
-    }
-
-    /// Puts the fields of a line into the frame's registers.
-    fn read_row(&mut self, plan: &CopyInPlan, line: &[u8], reading: Reading<'_>) -> Result<()> {
-        let line = split(self, plan, line)?;
-        let whole_line = |intake: &Intake, error: Error| of_line(intake, plan, line, error);
-        for (field, forced) in self.fields.iter_mut().zip(&plan.forced) {
-            match field.as_deref() {
-                None if forced.to_text => *field = Some(plan.options.null.clone()),
-                Some(text) if forced.to_null && text == plan.options.null => *field = None,
-                _ => {}
+            let is_end = is_last && self.pieces.is_none();
+            if self.source.next(plan, is_end, reading)? {
+                self.may_insert = self.may_insert.saturating_sub(self.source.last_row().len());
+                self.is_ahead = false;
+                self.load(plan);
+                return Ok(true);
+            }
+            if !self.source.is_among_rows() {
+                self.pieces = None;
+            }
+            let Some(pieces) = &mut self.pieces else { return Ok(false) };
+            match pieces.next(is_last) {
+                None => return Ok(false),
+                Some(Portion::Unread(bytes)) => self.source.take(&bytes),
+                Some(Portion::Rest(bytes)) => {
+                    self.end_division();
+                    self.source.take(&bytes);
+                }
+                Some(Portion::Read(bytes, rows)) => {
+                    self.ahead = Some(Ahead {
+                        bytes,
+                        rows: rows.rows.into_iter(),
+                        slot: pieces.recipe.slot,
+                        encoded: rows.encoded,
+                        values: rows.values.into_iter(),
+                        start: 0,
+                        end: 0,
+                        lines: 0,
+                        encoded_start: 0,
+                    });
+                }
             }
         }
-        if self.fields.len() > plan.columns.len() {
-            return Err(whole_line(self, bad_format("extra data after last expected column")));
-        }
+    }
+
+    fn end_division(&mut self) {
+        (self.pieces, self.taken) = (None, 0);
+    }
+
+    /// Puts the values of the row that was read last into the frame.
+    fn load(&mut self, plan: &CopyInPlan) {
         self.frame.switch(&plan.insert);
-        for (at, (name, sql_type)) in plan.columns.iter().enumerate() {
-            let Some(field) = self.fields.get(at) else {
-                return Err(whole_line(self, bad_format(format!("missing data for column \"{name}\""))));
-            };
-            self.frame.registers[at] = match field {
-                None => Value::Null,
-                Some(field) => text::parse(field, *sql_type, reading).map_err(|error| {
-                    let table = &plan.table.definition().name.name;
-                    let (line, value) = (self.line_number, shortened(field));
-                    with_context(error, format!("COPY {table}, line {line}, column {name}: \"{value}\""))
-                })?,
-            };
+        for (register, value) in self.frame.registers.iter_mut().zip(&mut self.source.values) {
+            std::mem::swap(register, value);
+        }
+    }
+
+    /// Puts the next row that was read ahead into the frame. Returns false if there is none; what is left of
+    /// its piece is then for the session to read.
+    fn next_ahead(&mut self, plan: &CopyInPlan) -> Result<bool> {
+        let Some(ahead) = &mut self.ahead else { return Ok(false) };
+        let Some(row) = ahead.rows.next() else {
+            self.source.take(&ahead.bytes[ahead.end..]);
+            self.ahead = None;
+            return Ok(false);
+        };
+        guest::spend_for(UNITS_PER_ROW)?;
+        (ahead.start, ahead.end, ahead.lines) = (ahead.end, row.end, row.lines);
+        self.source.line_number += row.lines;
+        self.may_insert = self.may_insert.saturating_sub(ahead.end - ahead.start);
+        self.is_ahead = true;
+        self.frame.switch(&plan.insert);
+        match ahead.slot {
+            Some(slot) => {
+                self.frame.offer_row(slot, &ahead.encoded[ahead.encoded_start..row.encoded_end]);
+                ahead.encoded_start = row.encoded_end;
+            }
+            None => {
+                let values = ahead.values.by_ref().take(plan.columns.len());
+                for (register, value) in self.frame.registers.iter_mut().zip(values) {
+                    register.put(value);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads the row in the frame again, for a new plan. What was read ahead by the old one is forgotten.
+    pub(crate) fn repeat_row(&mut self, plan: &CopyInPlan, reading: Reading<'_>) -> Result<()> {
+        let (row, lines) = match self.ahead.as_ref().filter(|_| self.is_ahead) {
+            Some(ahead) => (ahead.bytes[ahead.start..ahead.end].to_vec(), ahead.lines),
+            None => (self.source.last_row().to_vec(), self.source.row_lines),
+        };
+        if let Some(ahead) = self.ahead.take() {
+            self.source.take(&ahead.bytes[ahead.end..]);
+        }
+        if let Some(pieces) = self.pieces.take() {
+            self.end_division();
+            self.source.take(&pieces.give_up());
+        }
+        let mut again = RowSource::of_rows(plan, self.source.line_number - lines);
+        again.take(&row);
+        if again.next(plan, true, reading)? {
+            std::mem::swap(&mut self.source.values, &mut again.values);
+            self.load(plan);
         }
         Ok(())
-    }
-}
-
-/// Splits a line into its fields.
-fn split<'l>(intake: &mut Intake, plan: &CopyInPlan, line: &'l [u8]) -> Result<&'l str> {
-    let line = std::str::from_utf8(line).map_err(|error| invalid_utf8(line, error))?;
-    intake.fields.clear();
-    // Memory for the fields and for the values.
-    memory::check(line.len() * 2)?;
-    match plan.options.format {
-        CopyFormat::Csv => split_csv(line, &plan.options, &mut intake.fields)?,
-        _ => split_text(line, &plan.options, &mut intake.fields)?,
-    }
-    Ok(line)
-}
-
-/// An error about a line as a whole.
-fn of_line(intake: &Intake, plan: &CopyInPlan, line: &str, error: Error) -> Error {
-    let table = &plan.table.definition().name.name;
-    with_context(error, format!("COPY {table}, line {}: \"{}\"", intake.line_number, shortened(line)))
-}
-
-/// HEADER MATCH: the first line must have the names of the columns, in this order.
-fn check_header(intake: &mut Intake, plan: &CopyInPlan, line: &[u8]) -> Result<()> {
-    let line = split(intake, plan, line)?;
-    let (got, expected) = (intake.fields.len(), plan.columns.len());
-    if got != expected {
-        let message = format!("wrong number of fields in header line: got {got}, expected {expected}");
-        return Err(of_line(intake, plan, line, bad_format(message)));
-    }
-    for (number, (field, (name, _))) in (1..).zip(intake.fields.iter().zip(&plan.columns)) {
-        let got = match field {
-            Some(field) if field == name => continue,
-            Some(field) => format!("\"{field}\""),
-            None => format!("null value (\"{}\")", plan.options.null),
-        };
-        let message =
-            format!("column name mismatch in header line field {number}: got {got}, expected \"{name}\"");
-        return Err(of_line(intake, plan, line, bad_format(message)));
-    }
-    Ok(())
-}
-
-/// The value of a field of binary data.
-fn binary_value(field: Option<&[u8]>, sql_type: SqlType) -> Result<Value> {
-    let Some(bytes) = field else { return Ok(Value::Null) };
-    memory::check(bytes.len() * 2)?;
-    binary::read(bytes, sql_type)
-}
-
-/// Adds the place in the data, unless the error names one already.
-fn with_context(error: Error, context: String) -> Error {
-    match &error {
-        Error::Input(input) if input.context.is_none() => error.with_context(context),
-        _ => error,
-    }
-}
-
-/// Data, shortened for an error context.
-fn shortened(data: &str) -> String {
-    const LONGEST_SHOWN: usize = 100;
-    match data.char_indices().nth(LONGEST_SHOWN) {
-        Some((end, _)) => format!("{}...", &data[..end]),
-        None => data.to_owned(),
     }
 }

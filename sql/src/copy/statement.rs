@@ -116,7 +116,7 @@ impl Compiler<'_> {
         });
         let forced = forced.collect();
         let options = options.clone();
-        Ok(CopyPlan::In(Box::new(CopyInPlan { table, columns, options, forced, insert, before, after })))
+        Ok(CopyPlan::In(Arc::new(CopyInPlan { table, columns, options, forced, insert, before, after })))
     }
 
     /// The procedures that run the triggers for the statement.

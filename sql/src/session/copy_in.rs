@@ -24,7 +24,7 @@ use crate::compile::action::{Action, Plan};
 use crate::copy::copy_plan::CopyInPlan;
 use crate::copy::intake::Intake;
 
-fn copy_plan(plan: &Plan) -> Result<&CopyInPlan> {
+fn copy_plan(plan: &Plan) -> Result<&Arc<CopyInPlan>> {
     match &plan.action {
         Action::CopyIn(copy) => Ok(copy),
         _ => Err(Error::input(sqlstate::INTERNAL_ERROR, "the statement is no COPY")),
@@ -46,7 +46,7 @@ impl Session {
         let copy = copy_plan(&plan)?;
         self.copy = Some(Box::new(CopyIn {
             statement: Arc::clone(statement),
-            intake: Intake::new(copy),
+            intake: Intake::new(copy, &self.shared.sharing),
             savepoint: self.view.worker.savepoint(),
             is_taken: false,
             is_row_pending: false,
@@ -73,6 +73,10 @@ impl Session {
             }
             copy.intake.take(bytes);
             copy.is_taken = true;
+            if let Ok(plan) = copy_plan(&copy.plan) {
+                let memory = (&*self.view.account, self.shared.memory);
+                copy.intake.divide(plan, self.view.reading(), memory);
+            }
         }
         match self.as_guest(|session| session.copy_rows(&mut copy, false)) {
             Ok(()) => {
@@ -113,7 +117,7 @@ impl Session {
                 Err(Interrupt::Wait(ticket))
             }
             Interrupt::Failed(error) => {
-                let error = copy.intake.placed(copy_plan(&copy.plan).ok(), error);
+                let error = copy.intake.placed(copy_plan(&copy.plan).ok().map(|plan| &**plan), error);
                 self.fail_transaction();
                 Err(Interrupt::Failed(error))
             }

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{
@@ -52,11 +53,14 @@ pub(crate) enum Trouble {
 
 pub(crate) struct TestEngine {
     trouble: Trouble,
+    /// Runs of procedures whose first row was made elsewhere.
+    pub(crate) offered_rows: Arc<AtomicU64>,
     inner: Arc<dyn Engine>,
 }
 
 struct TestWorker {
     trouble: Trouble,
+    offered_rows: Arc<AtomicU64>,
     calls: u64,
     /// The number of runs that ended so in the transaction, and of those that went well since the last one.
     stale_runs: u32,
@@ -72,12 +76,14 @@ impl TestEngine {
             disk: Arc::new(SimulatedDisk::new(1)),
             ..Config::new("/data")
         };
-        TestEngine { trouble, inner: open(config, Some(crate::routine_compiler())).expect("an empty disk") }
+        let inner = open(config, Some(crate::routine_compiler())).expect("an empty disk");
+        TestEngine { trouble, offered_rows: Arc::default(), inner }
     }
 
     fn troubled(&self, inner: Box<dyn Worker>) -> Box<dyn Worker> {
         Box::new(TestWorker {
             trouble: self.trouble,
+            offered_rows: Arc::clone(&self.offered_rows),
             calls: 0,
             stale_runs: 0,
             good_runs: 0,
@@ -182,6 +188,7 @@ impl Work for TestWorker {
         if self.trouble == Trouble::LittleMemory {
             environment.work_memory.bytes = 1;
         }
+        self.offered_rows.fetch_add(u64::from(frame.has_offered_row()), Ordering::Relaxed);
         let outcome = self.inner.run(frame, environment, sink);
         // A run that has ended a transaction cannot start again.
         self.is_past_end |= matches!(frame.request, Some(Request::EndTransaction { .. }));

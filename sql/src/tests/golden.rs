@@ -18,11 +18,13 @@ use std::process::Command;
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::helpers::Helpers;
 use hyades_types::error::Error;
 use hyades_types::text;
 use hyades_types::value::Value;
 
 use super::engine::{TestEngine, Trouble};
+use crate::copy::pieces::Sharing;
 use crate::session::{Completion, Database, Notice, Output, Prepared, Response, Session, SessionOptions};
 
 /// One statement and the data that follows it.
@@ -223,7 +225,10 @@ fn shown_context(context: &str) -> String {
 }
 
 fn run_script(script: &str, trouble: Trouble, in_full: bool) -> String {
-    let database = Database::with_engine(Arc::new(TestEngine::with(trouble)));
+    run_script_in(&Database::with_engine(Arc::new(TestEngine::with(trouble))), script, in_full)
+}
+
+fn run_script_in(database: &Database, script: &str, in_full: bool) -> String {
     let options = SessionOptions {
         user: "hyades".to_owned(),
         database: "hyades".to_owned(),
@@ -289,6 +294,28 @@ fn stale_plans_change_no_answer() {
 fn little_memory_changes_no_answer() {
     check_scripts(Trouble::LittleMemory);
     check_seeds(Trouble::LittleMemory);
+}
+
+/// The data of COPY is divided into pieces of a few bytes, read by this thread or by others.
+#[test]
+fn small_pieces_change_no_answer() {
+    let mut wrong = String::new();
+    for path in scripts() {
+        let script = std::fs::read_to_string(&path).expect("a readable script");
+        if !script.to_lowercase().contains("from stdin") {
+            continue;
+        }
+        let expected = std::fs::read_to_string(path.with_extension("expected")).expect("a recorded script");
+        for (trouble, bytes) in [(Trouble::None, 7), (Trouble::Waits, 20), (Trouble::StalePlans, 30)] {
+            for helpers in [Helpers::at_once(1), Helpers::new(2)] {
+                let engine = Arc::new(TestEngine::with(trouble));
+                let database = Database::sharing(engine, Sharing::of(helpers, bytes));
+                let answer = run_script_in(&database, &script, is_in_full(&path));
+                compare(&path, &answer, &expected, &mut wrong);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
 }
 
 /// Seeds of the scripts that are run both with and without trouble.
