@@ -55,10 +55,13 @@ fn alone() -> Sharing {
     Sharing::of(Helpers::new(0), 1)
 }
 
+/// SQLSTATE, message, detail and context.
+type Failed = (&'static str, String, Option<String>, Option<String>);
+
 /// What a COPY leaves: its tag or its error, and the rows of the table.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    tag: std::result::Result<Completion, (&'static str, String, Option<String>, Option<String>)>,
+    tag: std::result::Result<Completion, Failed>,
     rows: Vec<String>,
     /// The next number of the sequence from which a default is drawn.
     drawn: Vec<String>,
