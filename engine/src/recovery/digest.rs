@@ -262,6 +262,9 @@ impl Digest {
             if let Some(checkpoint) = manifest.checkpoint_of(incarnation) {
                 one.last.forget(checkpoint.raised[log]);
                 one.extents.iter_mut().for_each(|extents| extents.forget(checkpoint.raised[log]));
+                // What begins before the logs do may lie in a segment that is gone.
+                let start = incarnation.start(log).0;
+                one.extents = one.extents.take().filter(|extents| extents.begin_after(start));
                 one.draws.retain(|_, drawn| drawn.end > checkpoint.raised[log]);
             }
             // Reading the whole log reports what is wrong with it.

@@ -120,3 +120,14 @@ fn a_round_begins_with_the_partitions_that_the_one_before_has_ended() {
     assert!(state.end_partition(&first, 3, 0).is_some(), "the first round has ended");
     assert_eq!((state.replayed, state.transactions, state.rounds.len()), (5, 2, 1));
 }
+
+/// A part of a log that is read in parts, with a record that begins after the next part does: that one may have
+/// something that comes before.
+#[test]
+fn a_watermark_passes_no_part_that_has_not_been_replayed() {
+    let mut state = read(&[
+        Given { end: 8, bound: 0, numbers: &[1, 600] },
+        Given { end: ENOUGH, bound: 5, numbers: &[2, 6] },
+    ]);
+    assert_eq!(state.raise(5), [(0, 8)]);
+}
