@@ -227,7 +227,8 @@ impl Run<'_> {
             }
             versions.finish();
         }
-        let Some((transactions, outcome)) = outcome else { return Err(nothing_to_study()) };
+        let has_any = |(transactions, _): &(u64, _)| *transactions > 0;
+        let Some((transactions, outcome)) = outcome.filter(has_any) else { return Err(nothing_to_study()) };
         study.note_run(studied, log_bytes_of(manifest, studied), transactions, state_hash(&databases)?)?;
         Ok(outcome)
     }
