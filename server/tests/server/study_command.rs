@@ -94,6 +94,7 @@ fn what_cannot_be_studied_is_refused() {
     assert!(refusal(&[path, "--workers", "0"]).contains("must be a number from 1 to 256"));
     let database = Database::open(Config::new(directory.path().join("empty"))).unwrap();
     database.shutdown().unwrap();
+    drop(database);
     let empty = directory.path().join("empty");
     let refused = refusal(&[empty.to_str().unwrap()]);
     assert!(refused.contains("hold nothing to replay"), "{refused}");
