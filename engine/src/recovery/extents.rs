@@ -379,7 +379,8 @@ mod tests {
         assert_eq!(places(&collector, TABLE).len(), 4, "one that would be too long");
         collector.note(TABLE, at(far + 48), long + 8, KeyBounds::of(b"z"), false);
         assert_eq!(places(&collector, TABLE).len(), 4, "the same record");
-        let begin_after = |position| collector.extents(u64::MAX).expect("they are known").begin_after(position);
+        let begin_after =
+            |position| collector.extents(u64::MAX).expect("they are known").begin_after(position);
         assert!(begin_after(0) && !begin_after(8), "the first one begins at 0");
         collector.forget(far + 40, 0);
         assert_eq!(places(&collector, TABLE).len(), 2, "what ends later is kept");

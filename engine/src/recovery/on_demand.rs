@@ -331,12 +331,11 @@ impl OnDemand {
             return true;
         }
         let ids = |one: &Closed| one.table.id();
-        // A session that waits for a range of a table is let in by a load of the range, but not once the table
-        // has been loaded.
+        // A session that waits for a range of a table is let in by a load of the range, but not once the
+        // table has been loaded.
         let is_waited_for = |one: &&Closed| {
             let is_range = || one.table.ranges().is_some_and(|ranges| ranges.waited_for().next().is_some());
-            one.need.is_some()
-                && (one.table.opening().is_waited_for() || (one.is_loaded && is_range()))
+            one.need.is_some() && (one.table.opening().is_waited_for() || (one.is_loaded && is_range()))
         };
         let waited_for: Vec<TableId> = closed.iter().filter(is_waited_for).map(ids).collect();
         if waited_for.is_empty() {

@@ -223,7 +223,8 @@ impl Log {
         }
         let routed = self.parts.front().and_then(|part| part.routed.as_ref());
         let first = routed.and_then(|routed| routed.records.iter().find(|record| record.number > replayed));
-        // Where only parts of a log are read, what was read later may begin before a record of the first part.
+        // Where only parts of a log are read, what was read later may begin before a record
+        // of the first part.
         let most = self.parts.front().map_or(u64::MAX, |part| part.read_to);
         let watermark = first.map_or(self.left_to, |record| record.start.min(most));
         let has_grown = watermark > self.watermark;

@@ -137,7 +137,8 @@ fn a_conflicting_request_follows_the_last_writer() {
                 let must_follow = writes && !first.is_compatible(second);
                 // Those that look at keys alone cannot be told from others, and who takes a whole table
                 // follows all.
-                let may_follow = (writes && first == NoKeyWrite) || matches!(second, Read | NoKeyWrite | Write);
+                let may_follow =
+                    (writes && first == NoKeyWrite) || matches!(second, Read | NoKeyWrite | Write);
                 assert!(
                     follows == must_follow || (follows && may_follow),
                     "{before:?}, {first:?}, {second:?}"

@@ -121,8 +121,8 @@ fn a_round_begins_with_the_partitions_that_the_one_before_has_ended() {
     assert_eq!((state.replayed, state.transactions, state.rounds.len()), (5, 2, 1));
 }
 
-/// A part of a log that is read in parts, with a record that begins after the next part does: that one may have
-/// something that comes before.
+/// A log is read in parts, the first of which has a record that begins after the second part does: that one
+/// may have something that comes before.
 #[test]
 fn a_watermark_passes_no_part_that_has_not_been_replayed() {
     let mut state = read(&[
