@@ -76,6 +76,8 @@ pub(crate) const LONG: &str = "a long text; ";
 pub(crate) const LONG_REPEATED: usize = 600;
 /// The number of long texts: much more data than the logs that are replayed.
 pub(crate) const MANY: u64 = 40;
+/// The script changes no numbers from this key on.
+pub(crate) const MORE_NUMBERS: u64 = 1 << 20;
 
 /// Runs the script with two checkpoints in it. After the last one only calls may touch the texts. With every
 /// second seed, the server keeps a digest of its logs.
@@ -89,14 +91,15 @@ pub(crate) fn prepare_with(scenario: Scenario, seed: u64, long_texts: u64) -> Ou
     let after = |engine: &dyn Engine| {
         if long_texts > 0 { call_without_texts(engine) } else { Ok(()) }
     };
-    prepare_and(scenario, seed, long_texts, after)
+    prepare_and(scenario, seed, (long_texts, 0), after)
 }
 
-/// As [`prepare`], with this many long texts, and something more after the script.
+/// As [`prepare`], with so many long texts and more numbers, from [`MORE_NUMBERS`] on, and something more
+/// after the script.
 pub(crate) fn prepare_and(
     scenario: Scenario,
     seed: u64,
-    long_texts: u64,
+    (long_texts, more_numbers): (u64, u64),
     after: impl Fn(&dyn Engine) -> Result<(), Error>,
 ) -> Outcome<Killed> {
     let disk = SimulatedDisk::new(seed);
@@ -109,6 +112,8 @@ pub(crate) fn prepare_and(
     (0..TEXTS).try_for_each(|key| client.append_list(key, 0)).map_err(as_text)?;
     let mut long_texts = TEXTS..TEXTS + long_texts;
     long_texts.try_for_each(|key| client.put_text(key, &LONG.repeat(LONG_REPEATED))).map_err(as_text)?;
+    let mut more_numbers = MORE_NUMBERS..MORE_NUMBERS + more_numbers;
+    more_numbers.try_for_each(|key| client.put_number(key, 0)).map_err(as_text)?;
     client.commit().and_then(|answer| answer.wait()).map_err(as_text)?;
     drop(client);
     let (half, most) = (FIRST / 2, FIRST * 3 / 4);

@@ -1,6 +1,8 @@
 //! Restarts that go on in the background, in which transactions wait for a table or a row: that is restored
 //! before the rest, as it was, and the rest of the restart does not disturb it.
 
+use std::time::Duration;
+
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, open};
 use hyades_engine::recovery::{RecoveryReport, tables_hash};
@@ -8,8 +10,8 @@ use hyades_engine::recovery::{RecoveryReport, tables_hash};
 use crate::client::{Client, Operation, big, blocking};
 use crate::crash::Scenario;
 use crate::restarts::{
-    Held, Killed, LONG, LONG_REPEATED, MANY, Outcome, Release, TEXTS, as_text, expect_wait, hash_of_complete,
-    prepare_and, prepare_with, wait_until_complete,
+    Held, Killed, LONG, LONG_REPEATED, MANY, MORE_NUMBERS, Outcome, Release, TEXTS, as_text, expect_wait,
+    hash_of_complete, prepare_and, prepare_with, wait_until_complete,
 };
 use crate::routines::test_compiler;
 
@@ -43,7 +45,7 @@ pub fn parts_of_the_logs_are_enough(scenario: Scenario, seed: u64) -> Outcome {
         }
         Ok(())
     };
-    let killed = prepare_and(scenario, seed, MANY, after)?;
+    let killed = prepare_and(scenario, seed, (MANY, 0), after)?;
     let report = wait_for_numbers(&killed, scenario, seed)?;
     if report.early_passes > 0 && report.early_bytes * 2 > report.log_bytes {
         return Err(format!("too much was read for a table that few records change: {report:?}"));
@@ -117,7 +119,7 @@ pub fn a_key_opens_before_its_table(scenario: Scenario, seed: u64) -> Outcome {
         }
         Ok(())
     };
-    let killed = prepare_and(scenario, seed, MANY, after)?;
+    let killed = prepare_and(scenario, seed, (MANY, 0), after)?;
     let before = {
         let engine = scenario.open(&killed.disk.after_process_kill(seed)).map_err(as_text)?;
         let lists = lists(&*engine)?;
@@ -171,6 +173,60 @@ pub fn a_key_opens_before_its_table(scenario: Scenario, seed: u64) -> Outcome {
         return Err("after a power cut there is another state".to_owned());
     }
     Ok(())
+}
+
+/// A transaction wants a row by its key when some of the checkpoint has been loaded: nothing of its table, a
+/// part, or all of it. It gets the row, as it was, while the rest is held back.
+pub fn a_key_opens_whatever_has_been_loaded(scenario: Scenario, seed: u64) -> Outcome {
+    const NUMBERS: u64 = 200;
+    let key = |round: u64| MORE_NUMBERS + round * 47;
+    let after = |engine: &dyn Engine| {
+        let mut client = Client::new(engine)?;
+        for round in 0..4 {
+            client.begin();
+            client.add_number(key(round), 5)?;
+            client.commit().and_then(|answer| answer.wait())?;
+        }
+        Ok(())
+    };
+    let killed = prepare_and(scenario, seed, (MANY, NUMBERS), after)?;
+    let mut early_passes = 0;
+    for reads in (0..10).map(|part| part * 2 * MOST_SECTIONS) {
+        let disk = killed.disk.after_process_kill(seed);
+        disk.hold_reads(Some(Held::Load.reads(reads)));
+        let config = Config { recovery_workers: 1, ..scenario.on_demand().config(&disk) };
+        let engine = open(config, test_compiler()).map_err(as_text)?;
+        let release = Release(&disk);
+        wait_until_load_is_held(&*engine);
+        let mut client = Client::new(&*engine).map_err(as_text)?;
+        client.begin();
+        let key = key(seed % 4);
+        expect_wait("a read", client.attempt(Operation::GetNumber, &[big(key as i64)]))?;
+        disk.hold_reads(Some(Held::Load.reads(2 * MOST_SECTIONS)));
+        let number = client.get_number(key).map_err(as_text)?;
+        if number != Some(5) || engine.restart_status().is_complete {
+            return Err(format!(
+                "number {key} is {number:?} when it opens, {reads} reads after the beginning"
+            ));
+        }
+        drop((client, release));
+        wait_until_complete(&*engine)?;
+        early_passes += engine.recovery_report().early_passes;
+        engine.shutdown().map_err(as_text)?;
+    }
+    if early_passes == 0 {
+        return Err("the table was never loaded when its row was wanted".to_owned());
+    }
+    Ok(())
+}
+
+/// Waits until nothing more of the checkpoint is loaded. What takes longer than usual may come later.
+fn wait_until_load_is_held(engine: &dyn Engine) {
+    let mut loaded = None;
+    while loaded != Some(engine.restart_status().loaded_bytes) {
+        loaded = Some(engine.restart_status().loaded_bytes);
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn lists(engine: &dyn Engine) -> Outcome<Vec<Vec<u64>>> {

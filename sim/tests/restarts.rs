@@ -13,7 +13,8 @@ use hyades_sim::restarts::{
     work_in_the_middle,
 };
 use hyades_sim::wanted_first::{
-    a_key_opens_before_its_table, parts_of_the_logs_are_enough, what_is_wanted_comes_first,
+    a_key_opens_before_its_table, a_key_opens_whatever_has_been_loaded, parts_of_the_logs_are_enough,
+    what_is_wanted_comes_first,
 };
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -62,6 +63,12 @@ fn little_of_the_logs_is_read_for_what_they_change_little() {
 fn a_key_that_is_wanted_opens_before_its_table() {
     let scenarios = [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(3)];
     try_all("key", &scenarios, a_key_opens_before_its_table);
+}
+
+#[test]
+fn a_key_opens_whatever_has_been_loaded_of_its_table() {
+    let scenarios = [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(3)];
+    try_all("key", &scenarios, a_key_opens_whatever_has_been_loaded);
 }
 
 #[test]
