@@ -17,7 +17,7 @@
 //!   while a statement is compiled; `databases`: all catalogs; `common`: what they share; `contents`: a
 //!   catalog as the changes that create it;
 //! * `opening`: access that a running restart holds back; `bulk_load`: loads all rows of a table at once;
-//!   `early_runs`: ranges of keys that are in use before.
+//!   `early_runs`: ranges of keys that are in use before; `key_run`: keys in their order, which both take.
 
 pub(crate) mod bulk_load;
 pub mod catalog;
@@ -29,6 +29,7 @@ mod early_runs;
 mod hash_index;
 mod heap_bytes;
 pub(crate) mod history;
+mod key_run;
 pub(crate) mod opening;
 mod ordered_index;
 pub(crate) mod prefetch;

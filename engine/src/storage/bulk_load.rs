@@ -20,7 +20,8 @@ use hyades_types::error::{Error, Result};
 use parking_lot::Mutex;
 
 use super::history::Handle;
-use super::primary_index::{KeyRun, UnsortedKeys};
+use super::key_run::KeyRun;
+use super::primary_index::UnsortedKeys;
 use super::record::OwnedRecord;
 use super::table::TableState;
 

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossbeam_epoch::Guard;
 use parking_lot::RwLock;
 
-use super::primary_index::KeyRun;
+use super::key_run::KeyRun;
 use super::record::Record;
 
 type Published = BTreeMap<Box<[u8]>, (usize, KeyRun)>;

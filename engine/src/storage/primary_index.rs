@@ -35,7 +35,7 @@ use super::range_notes::RangeNotes;
 use super::record::{OwnedRecord, Record};
 use super::scan_batch::{ScanBatch, ScanDirection, ScanPage};
 
-pub(super) use self::bulk::{KeyRun, UnsortedKeys};
+pub(super) use self::bulk::UnsortedKeys;
 pub use super::ordered_index::key::KeyBytes;
 
 /// Leaves that are freed in one step: some thousands of records, some hundred microseconds.

@@ -7,16 +7,10 @@
 use crossbeam_epoch::Guard;
 
 use super::{Kind, PrimaryIndex};
+use crate::storage::key_run::KeyRun;
 use crate::storage::ordered_index::key::{ByteString, IndexKey};
 use crate::storage::ordered_index::{NODE_CAPACITY, SortedRun};
-use crate::storage::record::{OwnedRecord, Record};
-
-/// Keys in their order, with their records.
-pub(in crate::storage) enum KeyRun {
-    Narrow(SortedRun<u64>),
-    Wide(SortedRun<u128>),
-    Bytes(SortedRun<ByteString>),
-}
+use crate::storage::record::OwnedRecord;
 
 /// Keys without rows, in any order.
 pub(in crate::storage) enum UnsortedKeys {
@@ -111,29 +105,6 @@ impl PrimaryIndex {
             Kind::HashWide(index) => index.insert(key, record, guard).is_some(),
             Kind::HashBytes(index) => index.insert(key, record, guard).is_some(),
             Kind::OrderedNarrow(_) | Kind::OrderedWide(_) | Kind::OrderedBytes(_) => false,
-        }
-    }
-}
-
-impl KeyRun {
-    /// Appends a key that the index accepts. False, and the record is dropped, unless it is above the others.
-    pub(in crate::storage) fn push(&mut self, key: &[u8], record: OwnedRecord) -> bool {
-        fn own<K: IndexKey>(key: &[u8]) -> K::Owned {
-            K::own(K::probe(key))
-        }
-        match self {
-            KeyRun::Narrow(run) => run.push(own::<u64>(key), record),
-            KeyRun::Wide(run) => run.push(own::<u128>(key), record),
-            KeyRun::Bytes(run) => run.push(own::<ByteString>(key), record),
-        }
-    }
-
-    /// The record under a key that the index accepts.
-    pub(in crate::storage) fn find<'g>(&self, key: &[u8], guard: &'g Guard) -> Option<&'g Record> {
-        match self {
-            KeyRun::Narrow(run) => run.find(u64::probe(key), guard),
-            KeyRun::Wide(run) => run.find(u128::probe(key), guard),
-            KeyRun::Bytes(run) => run.find(ByteString::probe(key), guard),
         }
     }
 }
