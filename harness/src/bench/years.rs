@@ -120,25 +120,9 @@ fn beside_checkpoints(options: &Options, directory: &Path) -> Result<[Line; 2]> 
     }
     server.kill()?;
     let target = Target::AtLeast(THROUGHPUT_FACTOR);
-    let throughput = compared(THROUGHPUT_NAME, "/s", &rates, target)?;
-    Ok([throughput, compared(LATENCY_NAME, "us", &tails, Target::AtMost(LATENCY_FACTOR))?])
-}
-
-fn compared(
-    name: &'static str,
-    unit: &'static str,
-    [beside, alone]: &[Vec<f64>; 2],
-    target: Target,
-) -> Result<Line> {
-    let ratios: Vec<f64> = beside.iter().zip(alone).map(|(beside, alone)| beside / alone).collect();
-    Ok(Line {
-        name,
-        measured: Spread::of(beside).context("no rounds")?,
-        unit,
-        beside: Some(("without".to_owned(), Spread::of(alone).context("no rounds")?)),
-        judged: Spread::of(&ratios).context("no rounds")?,
-        target,
-    })
+    let throughput = Line::compared(THROUGHPUT_NAME, "/s", &rates[0], ("without", &rates[1]), target)?;
+    let target = Target::AtMost(LATENCY_FACTOR);
+    Ok([throughput, Line::compared(LATENCY_NAME, "us", &tails[0], ("without", &tails[1]), target)?])
 }
 
 fn transactions(instance: &Instance, seconds: u64) -> Result<Transactions> {
@@ -342,10 +326,9 @@ fn restarts(
             target,
         })
     };
-    let mut complete = compared(COMPLETE_NAME, "B/s", &[rates, allowed], Target::AtLeast(COMPLETE_SHARE))?;
-    if let Some((name, _)) = &mut complete.beside {
-        "only read, or applied in memory".clone_into(name);
-    }
+    let target = Target::AtLeast(COMPLETE_SHARE);
+    let beside = ("only read, or applied in memory", &*allowed);
+    let complete = Line::compared(COMPLETE_NAME, "B/s", &rates, beside, target)?;
     let (first, hot) = (seconds(FIRST_NAME, &firsts)?, seconds(HOT_NAME, &hots)?);
     Ok([first, hot, seconds(TOUCHED_NAME, &touched)?, complete])
 }
