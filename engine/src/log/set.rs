@@ -149,6 +149,9 @@ pub trait LogSource: Send {
 
     /// Reads nothing after the whole records that end here, because what follows may be damaged.
     fn stop_at(&mut self, position: Lsn);
+
+    /// Takes back the memory of a chunk, for a later one.
+    fn give_back(&mut self, bytes: Vec<u8>);
 }
 
 /// Where a block is.

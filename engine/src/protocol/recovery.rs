@@ -67,6 +67,9 @@ pub trait FieldReader: Send {
     fn read(&mut self, field: &[u8]) -> Result<(), Malformed>;
 
     fn follows(&self) -> Follows<'_>;
+
+    /// Another reader at the same place.
+    fn fork(&self) -> Box<dyn FieldReader>;
 }
 
 /// What a transaction follows, as its reader lends it.

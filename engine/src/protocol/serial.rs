@@ -172,4 +172,8 @@ impl FieldReader for LogOrder {
     fn follows(&self) -> Follows<'_> {
         Follows::AllBefore
     }
+
+    fn fork(&self) -> Box<dyn FieldReader> {
+        Box::new(LogOrder)
+    }
 }

@@ -567,4 +567,8 @@ impl FieldReader for VectorReader {
     fn follows(&self) -> Follows<'_> {
         Follows::Positions(&self.positions)
     }
+
+    fn fork(&self) -> Box<dyn FieldReader> {
+        Box::new(VectorReader { positions: self.positions.clone() })
+    }
 }

@@ -20,7 +20,8 @@
 //! partitions, by a hash. A partition is taken by one worker, which sorts its changes of this round by table
 //! and order number. Meanwhile others read on, and when all partitions are taken, the next round begins with
 //! those that have ended. A worker reads rather than replays as long as less than the next round has been
-//! read. Batches are kept until all that they hold has been replayed, and nothing in them is changed, so
+//! read. One worker at a time reads a log, so it reads on, and others decode and divide what it has read.
+//! Batches are kept until all that they hold has been replayed, and nothing in them is changed, so
 //! nothing is copied.
 //!
 //! **Alone.** A change of the catalog, or a call, is replayed between two rounds: after everything before it,
@@ -52,9 +53,9 @@ use std::sync::Arc;
 
 use hyades_types::error::{Error, Result};
 
-use self::routing::{Alone, Routed, Router};
-use self::state::{Next, Round, State};
-use super::schedule::{Batch, RecordPlace, Replay, Source};
+use self::routing::{Alone, Router};
+use self::state::{Next, Read, Round, State, changes_of};
+use super::schedule::{RecordPlace, Replay, Source};
 use super::workers::{self, Shared};
 use crate::sync::{Condvar, LongLock};
 
@@ -187,12 +188,12 @@ impl<S: Source, R: ReplayByKey> ByKey<S, R> {
     fn work(&self) {
         let mut scratch = R::Scratch::default();
         let mut router = Router::new(self.partitions);
-        let mut batch = Batch::default();
         loop {
             let next = self.wait_for_next();
             let done = match next {
                 Next::Over => return,
-                Next::Read { log, slot } => self.read(&mut router, &mut batch, log, slot),
+                Next::Read { log, slot, batch } => self.read(Read { log, slot, batch }),
+                Next::Route(read) => self.route(&mut router, read),
                 Next::Replay(round, partition) => self.replay_partition(&mut scratch, &round, partition),
                 Next::Alone(alone) => self.replay_alone(&mut scratch, &alone),
             };
@@ -218,31 +219,31 @@ impl<S: Source, R: ReplayByKey> ByKey<S, R> {
         }
     }
 
-    fn read(&self, router: &mut Router, batch: &mut Batch, log: usize, slot: u64) -> Result<()> {
-        batch.clear();
-        let is_end = {
-            let mut source = self.sources[log].lock();
-            let is_end = !source.fill(batch)?;
-            let bound = match self.numbering {
-                Numbering::Time => batch.bound,
-                Numbering::Place => Some(batch.end),
-            };
-            self.state.lock().note_read(log, batch, is_end, bound);
-            is_end
+    fn read(&self, mut read: Read) -> Result<()> {
+        read.batch.clear();
+        let mut source = self.sources[read.log].lock();
+        let is_end = !source.fill(&mut read.batch)?;
+        let bound = match self.numbering {
+            Numbering::Time => read.batch.bound,
+            Numbering::Place => Some(read.batch.end),
         };
-        // Others may read on in this log.
+        self.state.lock().note_read(read, is_end, bound);
+        drop(source);
+        // This worker reads on, perhaps.
         self.changed.notify_one();
-        let routed = match is_end {
-            true => Routed::default(),
-            false => router.route(self.replay.as_ref(), log, batch, self.numbering)?,
-        };
-        self.state.lock().note_routed(log, slot, routed);
+        Ok(())
+    }
+
+    fn route(&self, router: &mut Router, mut read: Read) -> Result<()> {
+        read.batch.decode()?;
+        let routed = router.route(self.replay.as_ref(), read.log, &read.batch, self.numbering)?;
+        self.state.lock().note_routed(read, routed);
         Ok(())
     }
 
     fn replay_partition(&self, scratch: &mut R::Scratch, round: &Arc<Round>, partition: usize) -> Result<()> {
         let due = round.due(partition);
-        self.replay.replay_changes(scratch, due.iter().map(|due| due.change()))?;
+        self.replay.replay_changes(scratch, changes_of(&due))?;
         let transactions = round.transactions(partition, self.partitions);
         let ended = self.state.lock().end_partition(round, partition, transactions);
         if let Some(ended) = ended {

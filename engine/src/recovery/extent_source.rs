@@ -88,6 +88,7 @@ impl ExtentSource {
             };
             if let Some(field_bytes) = self.field_bytes(at, end, commit, content)? {
                 whole.extend_from_slice(&content[field_bytes..]);
+                batch.assembled_bytes += whole.len();
                 let operations = BatchBytes::Assembled(Arc::new(std::mem::take(&mut whole)));
                 // Until it is replayed, nothing after its first fragment counts as replayed: other extents
                 // may lie between its fragments.

@@ -63,6 +63,7 @@ impl RangeReader {
                     if !source.fill(&mut batch)? {
                         break;
                     }
+                    batch.decode()?;
                     batches.push((log, batch));
                 }
             }

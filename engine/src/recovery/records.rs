@@ -155,7 +155,8 @@ pub(crate) struct Last<'c> {
     start: Lsn,
     /// The large transaction, if this is its last fragment.
     pub(super) fragment_of: Option<u64>,
-    content: &'c [u8],
+    /// The protocol's field, then operations.
+    pub(super) content: &'c [u8],
 }
 
 /// What the (last) record of a transaction says.
@@ -173,10 +174,63 @@ pub(crate) enum Body<'c, W> {
     Gathered(W),
 }
 
+/// Reads the protocol's fields at one place of a log.
+pub(super) struct Fields {
+    reader: Box<dyn FieldReader>,
+    /// The time of the last anchor: all transactions after it are later.
+    bound: Option<u64>,
+    has_skipped: bool,
+}
+
+impl Fields {
+    /// Another reader at the same place.
+    pub(super) fn fork(&self) -> Fields {
+        Fields { reader: self.reader.fork(), bound: self.bound, has_skipped: self.has_skipped }
+    }
+
+    /// What all transactions follow from here on.
+    pub(super) fn take_anchor(&mut self, anchor: &Anchor) {
+        self.reader.anchor(&anchor.durable);
+        self.bound = anchor.time.or(self.bound);
+    }
+
+    /// Reads the field at the beginning of a transaction's content, and returns its length, and what is wrong
+    /// with it. From then on [`Fields::follows`] is what that transaction follows.
+    ///
+    /// # Errors
+    /// It is not known where the field ends.
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        time: Option<u64>,
+        content: &[u8],
+    ) -> std::result::Result<(usize, std::result::Result<(), Malformed>), Malformed> {
+        let field_bytes = match self.reader.field_bytes(content) {
+            Ok(length) => length,
+            Err(_) if self.has_skipped => 0,
+            Err(malformed) => return Err(malformed),
+        };
+        let is_late = time.is_some_and(|time| self.bound.is_some_and(|bound| time <= bound));
+        let read = match is_late {
+            true => {
+                Err(Malformed { offset: 0, reason: "a transaction is not later than the anchor before it" })
+            }
+            false => self.reader.read(&content[..field_bytes]),
+        };
+        Ok((field_bytes, if self.has_skipped { Ok(()) } else { read }))
+    }
+
+    /// What the transaction follows that was read last; after an anchor, what all from there on follow.
+    #[inline]
+    pub(super) fn follows(&self) -> Follows<'_> {
+        self.reader.follows()
+    }
+}
+
 /// See the module head.
 pub(crate) struct Walk<G> {
     log: usize,
-    reader: Box<dyn FieldReader>,
+    fields: Fields,
     /// Where the next record begins. `None`: wherever the next chunk does.
     position: Option<Lsn>,
     /// No record is seen that ends after it.
@@ -186,9 +240,6 @@ pub(crate) struct Walk<G> {
     replayed: Option<ReplayedUpTo>,
     unfinished: HashMap<u64, G>,
     durable: LsnVector,
-    /// The time of the last anchor: all transactions after it are later.
-    bound: Option<u64>,
-    has_skipped: bool,
 }
 
 impl<G> Walk<G> {
@@ -199,15 +250,17 @@ impl<G> Walk<G> {
     pub(crate) fn new(incarnation: &Incarnation, log: usize) -> Result<Walk<G>> {
         Ok(Walk {
             log,
-            reader: recovery(&incarnation.protocol, incarnation.logs)?.reader(),
+            fields: Fields {
+                reader: recovery(&incarnation.protocol, incarnation.logs)?.reader(),
+                bound: None,
+                has_skipped: false,
+            },
             position: None,
             limit: Lsn(u64::MAX),
             checkpoint: None,
             replayed: None,
             unfinished: HashMap::new(),
             durable: LsnVector::zero(incarnation.logs),
-            bound: None,
-            has_skipped: false,
         })
     }
 
@@ -242,7 +295,7 @@ impl<G> Walk<G> {
 
     /// The time of the last anchor that has one: all transactions after it are later.
     pub(super) fn bound(&self) -> Option<u64> {
-        self.bound
+        self.fields.bound
     }
 
     /// The largest positions up to which the anchors say that the logs were durable.
@@ -288,18 +341,23 @@ impl<G> Walk<G> {
     pub(crate) fn skip_damage(&mut self) {
         self.position = None;
         self.unfinished.clear();
-        self.bound = None;
-        self.has_skipped = true;
+        self.fields.bound = None;
+        self.fields.has_skipped = true;
     }
 
     pub(crate) fn has_skipped(&self) -> bool {
-        self.has_skipped
+        self.fields.has_skipped
+    }
+
+    /// A reader of the fields from here on.
+    pub(super) fn fields(&self) -> Fields {
+        self.fields.fork()
     }
 
     /// What the transaction follows that was read last; after an anchor, what all from there on follow.
     #[inline]
     pub(super) fn follows(&self) -> Follows<'_> {
-        self.reader.follows()
+        self.fields.follows()
     }
 
     /// The walk has passed what it may see of this chunk.
@@ -324,11 +382,10 @@ impl<G> Walk<G> {
             "an anchor calls durable what was appended after it".to_owned()
         } else {
             self.durable.raise(anchor.durable.entries());
-            self.reader.anchor(&anchor.durable);
-            self.bound = anchor.time.or(self.bound);
+            self.fields.take_anchor(anchor);
             return Ok(());
         };
-        if self.has_skipped { Ok(()) } else { Err(Damaged::new(start, reason)) }
+        if self.fields.has_skipped { Ok(()) } else { Err(Damaged::new(start, reason)) }
     }
 
     /// Whether the checkpoint holds the transaction whose (last) record ends here ([`Checkpoint::holds`]).
@@ -421,12 +478,11 @@ impl<G: Gather> Walk<G> {
         &'w mut self,
         last: &Last<'c>,
     ) -> std::result::Result<Said<'w, 'c, G::Whole>, Damaged> {
-        let field_bytes = match self.reader.field_bytes(last.content) {
-            Ok(length) => length,
-            Err(_) if self.has_skipped => 0,
-            Err(malformed) => return Err(Damaged::at(last.start, &malformed)),
-        };
-        let (field, operations) = last.content.split_at(field_bytes);
+        let (field_bytes, read) = self
+            .fields
+            .read(last.commit.time, last.content)
+            .map_err(|malformed| Damaged::at(last.start, &malformed))?;
+        let operations = &last.content[field_bytes..];
         let body = match last.fragment_of {
             None => Body::InRecord(operations),
             Some(transaction) => {
@@ -434,17 +490,6 @@ impl<G: Gather> Walk<G> {
                 Body::Gathered(begun.unwrap_or_else(|| G::begin(last.start)).finish(operations))
             }
         };
-        let is_late = last.commit.time.is_some_and(|time| self.bound.is_some_and(|bound| time <= bound));
-        let read = match is_late {
-            true => {
-                Err(Malformed { offset: 0, reason: "a transaction is not later than the anchor before it" })
-            }
-            false => self.reader.read(field),
-        };
-        let follows = match read {
-            Err(malformed) if !self.has_skipped => Err(malformed),
-            _ => Ok(self.reader.follows()),
-        };
-        Ok(Said { follows, field_bytes, body })
+        Ok(Said { follows: read.map(|()| self.fields.follows()), field_bytes, body })
     }
 }

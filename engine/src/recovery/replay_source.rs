@@ -9,20 +9,26 @@
 //! anchor ends a batch: most records after it wait for what it names and for nothing else, so the next batch
 //! can wait as a whole.
 //!
+//! **Taken, then decoded.** A log is read by one worker at a time, which should not take long: it sees where
+//! records begin and end, the anchors, and the fragments of large transactions. What the other records say
+//! is decoded later (`decoding`), by the worker that replays them.
+//!
 //! Memory: the chunks that batches still point into, and the unfinished large transactions.
 
+mod decoding;
+
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hyades_types::error::{Error, Result};
 
+use self::decoding::{Judge, Taken};
 use super::records::{Assembled, Body, Damaged, Last, ReplayedUpTo, Walk, What};
-use super::schedule::{Batch, BatchBytes, BatchEntry, Grain, Source};
+use super::schedule::{Batch, Grain, Source};
 use super::scope::{Scope, Verdict};
 use crate::log::manifest::Checkpoint;
-use crate::log::record::Commit;
 use crate::log::set::{Chunk, LogSource};
 use crate::lsn::{Lsn, LsnVector};
-use crate::mutant::{self, Mutant};
 use crate::protocol::{Counts, Follows};
 
 /// What a batch holds: it ends with the record that reaches one of the bounds.
@@ -60,6 +66,11 @@ pub(super) struct SourceOptions {
     pub(super) was_judged: bool,
 }
 
+/// The memory of so many chunks is used again, if they are replayed by then.
+const MOST_IN_USE: usize = 32;
+
+/// Bytes of a log from this position on.
+#[derive(Clone)]
 struct SharedChunk {
     start: Lsn,
     bytes: Arc<Vec<u8>>,
@@ -73,23 +84,29 @@ impl SharedChunk {
 
 pub(super) struct ReplaySource {
     reader: Box<dyn LogSource>,
-    options: SourceOptions,
+    judge: Arc<Judge>,
     walk: Walk<Assembled>,
     /// The chunk in which the walk is.
     chunk: Option<SharedChunk>,
-    /// What all transactions here follow, lowered to the ELV.
-    base: LsnVector,
-    /// Whether a transaction that names nothing itself is kept.
-    is_base_kept: bool,
-    /// Where in the batch's vectors the base is, once a record needed it.
-    base_place: Option<usize>,
-    /// Where the last anchor begins. What a record follows is known to a reader that begins there, if its log
-    /// has anchors at all.
+    /// The bytes of the last chunks, which may still be in use.
+    in_use: VecDeque<Arc<Vec<u8>>>,
+    /// What all transactions here follow, lowered to the ELV: what a batch waits for as a whole.
+    floor: LsnVector,
+    /// Where the last anchor begins.
     anchor_start: Lsn,
     /// Whether an anchor had no time.
     is_undated: bool,
-    /// Only with a mutant: whether a zombie was seen.
-    is_cut_off: bool,
+    /// How many records the last batch had.
+    records: usize,
+}
+
+/// Where a reader must begin to know what the record follows that begins here: at the last anchor, if its log
+/// has anchors at all.
+fn known_from(follows: Follows<'_>, anchor_start: Lsn, start: Lsn) -> Lsn {
+    match follows {
+        Follows::AllBefore => start,
+        Follows::Positions(_) => start.min(anchor_start),
+    }
 }
 
 impl ReplaySource {
@@ -98,172 +115,129 @@ impl ReplaySource {
         walk: Walk<Assembled>,
         options: SourceOptions,
     ) -> ReplaySource {
-        let logs = options.scope.end.len();
-        let walk = walk
-            .from(options.start)
-            .up_to(options.scope.end.get(options.log))
-            .after(options.checkpoint.clone())
-            .after_replayed(options.replayed);
+        let SourceOptions { log, scope, limits, start, checkpoint, replayed, was_judged } = options;
+        let logs = scope.end.len();
+        let walk = walk.from(start).up_to(scope.end.get(log)).after(checkpoint).after_replayed(replayed);
         ReplaySource {
             reader,
             walk,
             chunk: None,
-            base: LsnVector::zero(logs),
-            is_base_kept: true,
-            base_place: None,
-            anchor_start: options.start,
+            in_use: VecDeque::new(),
+            floor: LsnVector::zero(logs),
+            anchor_start: start,
             is_undated: false,
-            is_cut_off: false,
-            options,
+            records: 0,
+            judge: Arc::new(Judge::new(log, scope, limits, was_judged)),
         }
     }
 
     /// Takes the next records of the chunk, up to the ELV.
     fn take_records(&mut self, chunk: &SharedChunk, batch: &mut Batch) -> Result<()> {
+        let judge = Arc::clone(&self.judge);
         let first = self.walk.position();
         batch.since = self.walk.bound();
-        self.base_place = None;
-        batch.floor.extend_from_slice(self.base.entries());
-        if !self.is_base_kept {
-            // None of these records is kept, so there is nothing to wait for.
-            batch.floor.fill(0);
-        }
+        batch.floor.extend_from_slice(self.floor.entries());
+        let fields = self.walk.fields();
+        let mut taken = Taken::new(&self.judge, fields, chunk.clone(), self.anchor_start, self.records);
         loop {
             let seen = match self.walk.next(chunk.start, &chunk.bytes) {
                 Ok(Some(seen)) => seen,
                 Ok(None) => {
-                    self.walk.check_limit(chunk.end()).map_err(|damaged| self.damaged(damaged))?;
+                    self.walk.check_limit(chunk.end()).map_err(|damaged| judge.damaged(damaged))?;
                     break;
                 }
-                Err(damaged) => return Err(self.damaged(damaged)),
+                Err(damaged) => return Err(judge.damaged(damaged)),
             };
             match seen.what {
                 What::Transaction(last) => {
-                    self.take_transaction((seen.start, seen.end), &last, chunk, batch)?
+                    let whole = match last.fragment_of {
+                        None => None,
+                        Some(_) => Some(self.gather(&last, batch)?),
+                    };
+                    taken.push((seen.start, seen.end), &last, whole);
                 }
                 What::Anchor(anchor) => {
                     self.is_undated |= anchor.time.is_none();
                     self.anchor_start = seen.start;
-                    self.take_base();
-                    if self.options.limits.is_for_schedule {
+                    self.take_floor();
+                    if judge.limits.is_for_schedule {
                         break;
                     }
+                    taken.push_anchor(seen.start, anchor);
                 }
                 What::Checkpointed | What::Fragment { .. } | What::Filler => {}
             }
-            let BatchLimits { bytes, transactions, .. } = self.options.limits;
-            if seen.end.0 - first.0 >= bytes || batch.entries.len() >= transactions {
+            let BatchLimits { bytes, transactions, .. } = judge.limits;
+            if seen.end.0 - first.0 >= bytes || taken.records() >= transactions {
                 break;
             }
         }
         batch.end = self.walk.position().0;
         (batch.bound, batch.is_undated) = (self.walk.bound(), self.is_undated);
+        let go_on_from = known_from(self.walk.follows(), self.anchor_start, self.walk.position());
         let unfinished = self.walk.unfinished().map(|begun| begun.start);
-        batch.go_on_from = unfinished.fold(self.known_from(self.walk.position()), Lsn::min).0;
+        batch.go_on_from = unfinished.fold(go_on_from, Lsn::min).0;
         batch.bytes = Arc::clone(&chunk.bytes);
+        self.records = taken.records();
+        batch.undecoded = taken.is_some().then(|| Box::new(taken) as _);
         Ok(())
     }
 
-    /// Where a reader must begin to know what the record follows that begins here.
-    fn known_from(&self, start: Lsn) -> Lsn {
-        match self.walk.follows() {
-            Follows::AllBefore => start,
-            Follows::Positions(_) => start.min(self.anchor_start),
+    /// Puts a large transaction together.
+    fn gather(&mut self, last: &Last<'_>, batch: &mut Batch) -> Result<Assembled> {
+        let said = self.walk.read(last).map_err(|damaged| self.judge.damaged(damaged))?;
+        match said.body {
+            Body::Gathered(whole) => {
+                batch.assembled_bytes += whole.operations.len();
+                Ok(whole)
+            }
+            Body::InRecord(_) => Err(Error::corrupt("a large transaction has no fragments")),
         }
     }
 
     /// Another anchor holds for what comes next.
-    fn take_base(&mut self) {
-        let (cut, follows) = (&self.options.scope.cut, self.walk.follows());
-        self.base = follows.positions(Lsn::ZERO, &cut.known);
-        self.is_base_kept = follows.counts((self.options.log, Lsn::ZERO), cut) == Counts::Yes;
+    fn take_floor(&mut self) {
+        let (Judge { log, scope, .. }, follows) = (self.judge.as_ref(), self.walk.follows());
+        self.floor = match follows.counts((*log, Lsn::ZERO), &scope.cut) {
+            Counts::Yes => follows.positions(Lsn::ZERO, &scope.cut.known),
+            // A transaction that names nothing itself is not kept, so there is nothing to wait for.
+            Counts::No | Counts::Unsettled { .. } => LsnVector::zero(scope.end.len()),
+        };
     }
 
-    fn take_transaction(
-        &mut self,
-        (start, end): (Lsn, Lsn),
-        last: &Last<'_>,
-        chunk: &SharedChunk,
-        batch: &mut Batch,
-    ) -> Result<()> {
-        let SourceOptions { log, scope, .. } = &self.options;
-        let log = *log;
-        let said = match self.walk.read(last) {
-            Ok(said) => said,
-            Err(damaged) => return Err(damaged.in_log(log)),
-        };
-        let damaged = |malformed| Damaged::at(start, &malformed).in_log(log);
-        let (verdict, follows) = match said.follows {
-            Ok(follows) => (scope.judge(log, (start, end), follows), follows),
-            Err(_) if scope.is_condemned(log, end) => {
-                scope.count(log, end, Verdict::Condemned);
-                return Ok(());
-            }
-            Err(malformed) => return Err(damaged(malformed)),
-        };
-        if verdict == Verdict::Zombie && mutant::is_active(Mutant::CommitInLogOrder) {
-            self.is_cut_off = true;
+    /// Gives the memory of the oldest chunk back to the reader, if all of it has been replayed: fresh memory
+    /// would be cleared first.
+    fn give_back(&mut self) {
+        let Some(oldest) = self.in_use.pop_front() else { return };
+        match Arc::try_unwrap(oldest) {
+            Ok(bytes) => self.reader.give_back(bytes),
+            Err(used) if self.in_use.len() < MOST_IN_USE => self.in_use.push_front(used),
+            Err(_) => {}
         }
-        let is_revived = self.options.was_judged && mutant::is_active(Mutant::ZombiesRevived);
-        if self.is_cut_off || verdict != Verdict::Kept && !(is_revived && verdict == Verdict::Zombie) {
-            let verdict = if self.is_cut_off { Verdict::Zombie } else { verdict };
-            scope.count(log, end, verdict);
-            return Ok(());
-        }
-        follows.check(log, start).map_err(damaged)?;
-        let (from, operations) = match said.body {
-            Body::InRecord(operations) => {
-                let first = operations.as_ptr() as usize - chunk.bytes.as_ptr() as usize;
-                (start, BatchBytes::InBatch(first..first + operations.len()))
-            }
-            Body::Gathered(whole) => (whole.start, BatchBytes::Assembled(Arc::new(whole.operations))),
-        };
-        let first = batch.vectors.len();
-        let vector = match self.base_place {
-            Some(place) if !follows.is_own() => place,
-            _ if !self.options.limits.is_for_schedule => first,
-            _ => {
-                follows.extend_positions(start, &scope.cut.known, &mut batch.vectors);
-                first
-            }
-        };
-        if !follows.is_own() {
-            self.base_place = Some(vector);
-        }
-        if is_revived {
-            // The bug of pitfall 15: as if the records appended after the first recovery had made every log
-            // long enough.
-            let ends = scope.end.entries();
-            batch.vectors[first..].iter_mut().zip(ends).for_each(|(entry, end)| *entry = (*entry).min(*end));
-        }
-        let Commit { time, is_barrier, .. } = last.commit;
-        let (from, start, end) = (self.known_from(from).0, start.0, end.0);
-        batch.entries.push(BatchEntry { from, start, end, time, is_barrier, vector, operations });
-        Ok(())
     }
 
     fn next_chunk(&mut self) -> Result<SharedChunk> {
+        self.give_back();
         if let Some(Chunk { start, bytes, .. }) = self.reader.next_chunk()? {
-            return Ok(SharedChunk { start, bytes: Arc::new(bytes) });
+            let bytes = Arc::new(bytes);
+            self.in_use.push_back(Arc::clone(&bytes));
+            return Ok(SharedChunk { start, bytes });
         }
         // The files were longer when the ELV was frozen.
+        let Judge { log, scope, .. } = self.judge.as_ref();
         if let Some(end) = self.reader.end() {
-            end.check(self.options.scope.end.get(self.options.log))?;
+            end.check(scope.end.get(*log))?;
         }
         let reason = "it is shorter than the manifest says";
-        Err(self.damaged(Damaged::new(self.reader.position(), reason)))
-    }
-
-    fn damaged(&self, damaged: Damaged) -> Error {
-        damaged.in_log(self.options.log)
+        Err(self.judge.damaged(Damaged::new(self.reader.position(), reason)))
     }
 }
 
 impl Source for ReplaySource {
     fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
         let position = self.walk.position();
-        if position >= self.options.scope.end.get(self.options.log) {
-            let SourceOptions { log, scope, .. } = &self.options;
+        let Judge { log, scope, .. } = self.judge.as_ref();
+        if position >= scope.end.get(*log) {
             let unfinished = self.walk.unfinished().map(|begun| begun.start);
             unfinished.for_each(|start| scope.count(*log, start, Verdict::Zombie));
             self.walk.give_up_unfinished();

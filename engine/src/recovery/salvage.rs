@@ -448,6 +448,7 @@ fn find_limits(
             let Some(mut source) = source else { continue };
             let mut batch = Batch::default();
             while source.fill(&mut batch)? {
+                batch.decode()?;
                 batch = Batch::default();
             }
         }

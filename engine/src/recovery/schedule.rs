@@ -10,11 +10,12 @@
 //! ```
 //!
 //! A worker takes the next batch of the log that is furthest behind and that no other worker serves, and
+//! decodes it, and
 //! passes through it in log order. A record whose pre-append LV is covered by the watermarks is replayed at
 //! once; the others are copied out and parked. Every few records ([`Grain`]) the worker publishes its
 //! progress, and then replays whatever became ready by that, unless others steal it from the worker's queue
-//! first. Decoding a batch holds the log's source, replaying it does not, so that several workers can serve
-//! one log.
+//! first. Taking a batch holds the log's source, decoding and replaying it does not, so that several workers
+//! can serve one log.
 //!
 //! Files:
 //! * `batch`: consecutive records of a log, and where they come from;
@@ -69,7 +70,7 @@ use hyades_types::error::{Error, Result};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-pub(crate) use self::batch::{Batch, BatchBytes, BatchEntry, RecordPlace, Source};
+pub(crate) use self::batch::{Batch, BatchBytes, BatchEntry, RecordPlace, Source, Undecoded};
 use self::contention::Contention;
 pub(crate) use self::grain::Grain;
 use self::idle::{Idle, Woken};
@@ -424,6 +425,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         }
         let Some((log, slot)) = self.take_batch(worker, batch)? else { return self.help(worker) };
         self.wake_another();
+        batch.decode()?;
         self.pass(worker, log, slot, batch)?;
         self.logs[log].in_flight.fetch_sub(1, Ordering::Relaxed);
         self.report_progress(worker);

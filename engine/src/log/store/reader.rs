@@ -80,6 +80,8 @@ pub struct LogReader {
     /// The blocks of the pending bytes, unless there are several stripes.
     blocks: Vec<BlockPlace>,
     end: Option<LogEnd>,
+    /// Memory for a later chunk.
+    spare: Vec<u8>,
 }
 
 impl LogReader {
@@ -149,6 +151,7 @@ impl LogReader {
             whole: 0,
             blocks: Vec::new(),
             end: None,
+            spare: Vec::new(),
         }
     }
 
@@ -280,8 +283,10 @@ impl LogSource for LogReader {
         if self.whole == 0 {
             return Ok(None);
         }
+        let mut rest = std::mem::take(&mut self.spare);
+        rest.clear();
         // The next one is about as long.
-        let mut rest = Vec::with_capacity(self.pending.len());
+        rest.reserve(self.pending.len());
         rest.extend_from_slice(&self.pending[self.whole..]);
         self.pending.truncate(self.whole);
         let bytes = std::mem::replace(&mut self.pending, rest);
@@ -308,5 +313,9 @@ impl LogSource for LogReader {
 
     fn stop_at(&mut self, position: Lsn) {
         self.stop = position.0;
+    }
+
+    fn give_back(&mut self, bytes: Vec<u8>) {
+        self.spare = bytes;
     }
 }

@@ -20,20 +20,18 @@ pub(super) struct RoutedRecord {
     /// As in its batch.
     pub(super) from: u64,
     pub(super) start: u64,
-    pub(super) end: u64,
     pub(super) number: u64,
-    /// Which of the batch's bytes hold its operations, and where.
-    source: u32,
-    operations: u32,
 }
 
-/// A change in a [`Routed`] batch.
+/// A change in a [`Routed`] batch, with all that its replay needs: its record lies elsewhere in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Change {
-    /// Its record in the batch.
-    record: u32,
+    /// Those of its record.
+    pub(super) number: u64,
+    pub(super) end: u64,
     pub(super) table: u32,
-    /// Where it begins in the operations of its transaction, and its bytes.
+    /// Which of the batch's bytes hold it, where it begins there, and its length.
+    source: u32,
     start: u32,
     length: u32,
 }
@@ -77,14 +75,7 @@ impl Routed {
     /// A batch of records without changes.
     #[cfg(all(test, not(loom)))]
     pub(super) fn of_numbers(numbers: &[u64]) -> Routed {
-        let record = |number: &u64| RoutedRecord {
-            from: *number,
-            start: *number,
-            end: *number + 1,
-            number: *number,
-            source: 0,
-            operations: 0,
-        };
+        let record = |number: &u64| RoutedRecord { from: *number, start: *number, number: *number };
         let ends = numbers.iter().min().zip(numbers.iter().max());
         let (first, last) = ends.map_or((NEVER, 0), |(first, last)| (*first, *last));
         Routed { first, last, records: numbers.iter().map(record).collect(), ..Routed::default() }
@@ -97,14 +88,9 @@ impl Routed {
         }
     }
 
-    pub(super) fn record(&self, change: Change) -> &RoutedRecord {
-        &self.records[change.record as usize]
-    }
-
     pub(super) fn bytes(&self, change: Change) -> &[u8] {
-        let record = self.record(change);
-        let start = record.operations as usize + change.start as usize;
-        &self.sources[record.source as usize][start..start + change.length as usize]
+        let start = change.start as usize;
+        &self.sources[change.source as usize][start..start + change.length as usize]
     }
 }
 
@@ -146,47 +132,50 @@ impl Router {
                     (routed.sources.len() - 1, 0..bytes.len())
                 }
             };
-            let bytes = &routed.sources[source];
+            let (bytes, before) = (&routed.sources[source], self.found.len());
             let mut number = match numbering {
                 Numbering::Time => entry.time,
                 Numbering::Place => Some(entry.end),
             };
             let is_alone = entry.is_barrier || u32::try_from(range.end).is_err() || {
-                let record = routed.records.len() as u32;
+                let place = (source as u32, range.start as u32);
                 let (kind, has_rows) =
-                    self.divide_one(replay, (log, entry.end), &bytes[range.clone()], record)?;
+                    self.divide_one(replay, (log, entry.end), &bytes[range.clone()], place)?;
                 // Without a time, only what needs no order can be replayed here.
                 number = number.or((kind == Kind::Rows && !has_rows).then_some(LAST));
                 routed.calls += usize::from(kind == Kind::Call);
                 kind != Kind::Rows
             };
             let number = number.unwrap_or(NEVER);
+            self.found[before..].iter_mut().for_each(|(_, change)| change.number = number);
             let (from, start, end) = (entry.from, entry.start, entry.end);
-            let (source, operations) = (source as u32, range.start as u32);
             if is_alone && number != NEVER {
                 routed.alone.push(Alone { log, end, number, bytes: Arc::clone(bytes), range });
             }
             (routed.first, routed.last) = (routed.first.min(number), routed.last.max(number));
-            routed.records.push(RoutedRecord { from, start, end, number, source, operations });
+            routed.records.push(RoutedRecord { from, start, number });
         }
         self.put_in_order(&mut routed);
         Ok(routed)
     }
 
-    /// Notes the partitions of a transaction's changes. Returns also whether it changes rows.
+    /// Notes the partitions of a transaction's changes, whose operations are at this place of the batch's
+    /// bytes. Returns also whether it changes rows.
     fn divide_one<R: ReplayByKey>(
         &mut self,
         replay: &R,
         place: (usize, u64),
         operations: &[u8],
-        record: u32,
+        (source, first): (u32, u32),
     ) -> Result<(Kind, bool)> {
         let (mut has_rows, before) = (false, self.found.len());
         let kind = replay.route(place, operations, |Keyed { hash, table, range }| {
             let partition = ((hash >> u32::BITS) * self.partitions as u64) >> u32::BITS;
-            let (start, length) = (range.start as u32, range.len() as u32);
+            let (end, start, length) = (place.1, first + range.start as u32, range.len() as u32);
             self.counts[partition as usize] += 1;
-            self.found.push((partition as u32, Change { record, table, start, length }));
+            // Its number is not known yet.
+            let change = Change { number: NEVER, end, table, source, start, length };
+            self.found.push((partition as u32, change));
             has_rows |= table != 0;
         })?;
         if kind != Kind::Rows {

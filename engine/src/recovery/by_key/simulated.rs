@@ -16,9 +16,9 @@ use std::sync::Arc;
 use hyades_types::error::Result;
 
 use super::routing::{Alone, Routed, Router};
-use super::state::{Next, Round, State};
+use super::state::{Next, Read, Round, State, changes_of};
 use super::{ByKeyOptions, Numbering, ReplayByKey, Replayed, partitions};
-use crate::recovery::schedule::{Batch, RecordPlace, Source};
+use crate::recovery::schedule::{RecordPlace, Source};
 use crate::recovery::simulated_time::{
     Accounts, Agenda, CrossingCosts, Doing, Simulated, SimulatedLock, Stopwatch, Time,
 };
@@ -28,14 +28,11 @@ enum Todo {
     Ask,
     /// It has read on.
     NoteRead {
-        log: usize,
-        slot: u64,
-        batch: Batch,
+        read: Read,
         is_end: bool,
     },
     NoteRouted {
-        log: usize,
-        slot: u64,
+        read: Read,
         routed: Routed,
     },
     EndPartition {
@@ -49,8 +46,6 @@ enum Todo {
 struct Worker<R: ReplayByKey> {
     scratch: R::Scratch,
     router: Router,
-    /// The memory of the last batch.
-    batch: Batch,
     todo: Todo,
     /// What it waits for in its sleep, and since when.
     waits_for: Doing,
@@ -85,7 +80,6 @@ pub(in crate::recovery) fn simulate<S: Source, R: ReplayByKey>(
     let new_worker = |_| Worker {
         scratch: R::Scratch::default(),
         router: Router::new(partitions),
-        batch: Batch::default(),
         todo: Todo::Ask,
         waits_for: Doing::WaitingForOthers,
     };
@@ -121,17 +115,17 @@ impl<S: Source, R: ReplayByKey, W: Stopwatch> Simulation<'_, S, R, W> {
         }
         match std::mem::replace(&mut self.workers[worker].todo, Todo::Ask) {
             Todo::Ask => self.ask(worker, now)?,
-            Todo::NoteRead { log, slot, batch, is_end } => {
+            Todo::NoteRead { read, is_end } => {
                 let bound = match self.numbering {
-                    Numbering::Time => batch.bound,
-                    Numbering::Place => Some(batch.end),
+                    Numbering::Time => read.batch.bound,
+                    Numbering::Place => Some(read.batch.end),
                 };
-                let noted = self.locked(worker, now, |state| state.note_read(log, &batch, is_end, bound)).1;
+                let noted = self.locked(worker, now, |state| state.note_read(read, is_end, bound)).1;
                 let noted = self.wake(1, worker, noted);
-                self.route(worker, noted, (log, slot), batch, is_end)?;
+                self.agenda.put(noted, worker);
             }
-            Todo::NoteRouted { log, slot, routed } => {
-                let noted = self.locked(worker, now, |state| state.note_routed(log, slot, routed)).1;
+            Todo::NoteRouted { read, routed } => {
+                let noted = self.locked(worker, now, |state| state.note_routed(read, routed)).1;
                 self.agenda.put(noted, worker);
             }
             Todo::EndPartition { round, partition, transactions } => {
@@ -197,18 +191,27 @@ impl<S: Source, R: ReplayByKey, W: Stopwatch> Simulation<'_, S, R, W> {
         let told = if wakes_others { self.wake(usize::MAX, worker, told) } else { told };
         match next {
             Next::Over => {}
-            Next::Read { log, slot } => {
-                let mut batch = std::mem::take(&mut self.workers[worker].batch);
+            Next::Read { log, slot, mut batch } => {
                 batch.clear();
                 let (filled, time) = self.stopwatch.time(|| self.sources[log].fill(&mut batch));
-                self.workers[worker].todo = Todo::NoteRead { log, slot, batch, is_end: !filled? };
+                let read = Read { log, slot, batch };
+                self.workers[worker].todo = Todo::NoteRead { read, is_end: !filled? };
                 self.done(worker, told + time, Doing::Reading);
+            }
+            Next::Route(mut read) => {
+                let Worker { router, .. } = &mut self.workers[worker];
+                let (routed, time) = self.stopwatch.time(|| {
+                    read.batch.decode()?;
+                    router.route(self.replay, read.log, &read.batch, self.numbering)
+                });
+                self.workers[worker].todo = Todo::NoteRouted { read, routed: routed? };
+                self.done(worker, told + time, Doing::Routing);
             }
             Next::Replay(round, partition) => {
                 let Worker { scratch, .. } = &mut self.workers[worker];
                 let (replayed, time) = self.stopwatch.time(|| {
                     let due = round.due(partition);
-                    self.replay.replay_changes(scratch, due.iter().map(|due| due.change()))?;
+                    self.replay.replay_changes(scratch, changes_of(&due))?;
                     Ok(round.transactions(partition, self.partitions))
                 });
                 self.workers[worker].todo = Todo::EndPartition { round, partition, transactions: replayed? };
@@ -228,25 +231,6 @@ impl<S: Source, R: ReplayByKey, W: Stopwatch> Simulation<'_, S, R, W> {
                 self.done(worker, told + time, Doing::Replaying);
             }
         }
-        Ok(())
-    }
-
-    fn route(
-        &mut self,
-        worker: usize,
-        now: Time,
-        (log, slot): (usize, u64),
-        batch: Batch,
-        is_end: bool,
-    ) -> Result<()> {
-        let Worker { router, .. } = &mut self.workers[worker];
-        let (routed, time) = match is_end {
-            true => (Ok(Routed::default()), 0),
-            false => self.stopwatch.time(|| router.route(self.replay, log, &batch, self.numbering)),
-        };
-        self.workers[worker].batch = batch;
-        self.workers[worker].todo = Todo::NoteRouted { log, slot, routed: routed? };
-        self.done(worker, now + time, Doing::Routing);
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use super::routing::{Alone, Change, LAST, NEVER, Routed};
 use super::{PlacedChange, Replayed, Rest};
 use crate::mutant::{self, Mutant};
 use crate::recovery::schedule::Batch;
+use crate::storage::prefetch::prefetch;
 
 /// A round has at least this many bytes of the logs for each worker: so few that they are still in the caches
 /// when they are replayed. The first ones have fewer: logs that have to be left to the schedule show that
@@ -29,6 +30,9 @@ const CALLS: usize = 32;
 const RECORDS_PER_CALL: usize = 64;
 /// While the last partitions of a round are replayed, the next one begins with those that have ended.
 const MOST_ROUNDS: usize = 2;
+/// The bytes of so many changes are on their way from memory, at most so many of each.
+const PREFETCHED_AHEAD: usize = 16;
+const MOST_PREFETCHED: usize = 256;
 /// Progress is reported at most this often.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -38,10 +42,21 @@ pub(super) enum Next {
     Read {
         log: usize,
         slot: u64,
+        /// To be filled.
+        batch: Batch,
     },
+    /// Routes a batch that has been read.
+    Route(Read),
     Replay(Arc<Round>, usize),
     Alone(Alone),
     Over,
+}
+
+/// A batch that has been read, and the part of its log that it is.
+pub(super) struct Read {
+    pub(super) log: usize,
+    pub(super) slot: u64,
+    pub(super) batch: Batch,
 }
 
 /// A batch of a log, from when it is read until all of it has been replayed.
@@ -74,9 +89,10 @@ struct Log {
     pending: u64,
     /// How many of the first parts have been routed without a gap.
     routed: usize,
-    /// How many of the first parts a round would complete, and their bytes.
-    complete: usize,
-    complete_bytes: u64,
+    /// The first parts that a round would complete.
+    complete: FirstParts,
+    /// The first parts up to the smallest bound of all that has been read.
+    comparable: FirstParts,
     /// The bound after the parts that have been routed without a gap, those before `parts` included.
     bound: u64,
     /// As in the last part that has left `parts`.
@@ -84,6 +100,32 @@ struct Log {
     /// Up to where the parts reach that have left `parts`.
     left_to: u64,
     watermark: u64,
+}
+
+/// How many of the first parts of a log there are of some kind, and their bytes.
+#[derive(Default)]
+struct FirstParts {
+    count: usize,
+    bytes: u64,
+}
+
+impl FirstParts {
+    /// Returns the bytes with the parts that now are of that kind as well.
+    fn extend(&mut self, parts: &VecDeque<Part>, are: impl Fn(&Part) -> bool) -> u64 {
+        while let Some(part) = parts.get(self.count).filter(|part| are(part)) {
+            self.count += 1;
+            self.bytes += part.bytes;
+        }
+        self.bytes
+    }
+
+    /// The first part is no longer there.
+    fn leave(&mut self, part: &Part) {
+        if self.count > 0 {
+            self.count -= 1;
+            self.bytes -= part.bytes;
+        }
+    }
 }
 
 /// See the module head.
@@ -100,7 +142,12 @@ pub(super) struct State {
     /// Whether a worker waits for a partition that the round before has not ended.
     is_partition_awaited: bool,
     is_one_alone: bool,
+    /// Batches that are being read or have not been routed.
     reading: usize,
+    /// Those that have been read.
+    read: VecDeque<Read>,
+    /// The memory of routed ones.
+    free: Vec<Batch>,
     records: usize,
     calls: usize,
     transactions: u64,
@@ -133,8 +180,6 @@ pub(super) struct Round {
 
 /// A change of a partition in a round.
 pub(super) struct Due<'r> {
-    table: u32,
-    number: u64,
     batch: &'r Routed,
     change: Change,
 }
@@ -153,14 +198,13 @@ impl Round {
         let mut due = Vec::new();
         for batch in &self.batches {
             for &change in batch.partition(partition) {
-                let number = batch.record(change).number;
-                if number > self.after && number <= self.up_to {
-                    due.push(Due { table: change.table, number, batch, change });
+                if change.number > self.after && change.number <= self.up_to {
+                    due.push(Due { batch, change });
                 }
             }
         }
         // Stable: the changes of one transaction keep their order.
-        due.sort_by_key(|due| (due.table, due.number));
+        due.sort_by_key(|due| (due.change.table, due.change.number));
         due
     }
 
@@ -177,9 +221,25 @@ impl Round {
     }
 }
 
+/// The changes, while the bytes of later ones are on their way: another worker has read them last.
+pub(super) fn changes_of<'d>(due: &'d [Due<'_>]) -> impl Iterator<Item = PlacedChange<'d>> {
+    due.iter().take(PREFETCHED_AHEAD).for_each(Due::prefetch);
+    due.iter().enumerate().map(|(number, one)| {
+        if let Some(ahead) = due.get(number + PREFETCHED_AHEAD) {
+            ahead.prefetch();
+        }
+        one.change()
+    })
+}
+
 impl Due<'_> {
-    pub(super) fn change(&self) -> PlacedChange<'_> {
-        ((self.batch.log, self.batch.record(self.change).end), self.batch.bytes(self.change))
+    fn change(&self) -> PlacedChange<'_> {
+        ((self.batch.log, self.change.end), self.batch.bytes(self.change))
+    }
+
+    fn prefetch(&self) {
+        let bytes = self.batch.bytes(self.change);
+        prefetch(bytes.as_ptr(), bytes.len().min(MOST_PREFETCHED));
     }
 }
 
@@ -196,8 +256,8 @@ impl Log {
             first: 0,
             pending: 0,
             routed: 0,
-            complete: 0,
-            complete_bytes: 0,
+            complete: FirstParts::default(),
+            comparable: FirstParts::default(),
             bound: after,
             go_on_from: positions.start,
             left_to: positions.start,
@@ -213,10 +273,8 @@ impl Log {
         {
             (self.left_to, self.go_on_from) = (part.read_to, part.go_on_from);
             self.pending -= part.bytes;
-            if self.complete > 0 {
-                self.complete -= 1;
-                self.complete_bytes -= part.bytes;
-            }
+            self.complete.leave(part);
+            self.comparable.leave(part);
             self.routed -= 1;
             self.parts.pop_front();
             self.first += 1;
@@ -234,12 +292,12 @@ impl Log {
 
     /// Bytes of the first parts that a round up to this number would complete. The number only grows.
     fn complete_bytes(&mut self, up_to: u64) -> u64 {
-        let is_complete = |part: &&Part| part.routed.is_some() && part.last <= up_to;
-        while let Some(part) = self.parts.get(self.complete).filter(is_complete) {
-            self.complete += 1;
-            self.complete_bytes += part.bytes;
-        }
-        self.complete_bytes
+        self.complete.extend(&self.parts, |part| part.routed.is_some() && part.last <= up_to)
+    }
+
+    /// Bytes of the first parts with a bound up to this number. The number only grows.
+    fn comparable_bytes(&mut self, up_to: u64) -> u64 {
+        self.comparable.extend(&self.parts, |part| part.bound <= up_to)
     }
 
     /// The batches that have records with a number after one and up to another. Whatever comes after a part
@@ -288,6 +346,8 @@ impl State {
             is_partition_awaited: false,
             is_one_alone: false,
             reading: 0,
+            read: VecDeque::new(),
+            free: Vec::new(),
             records: 0,
             calls: 0,
             transactions: 0,
@@ -312,6 +372,9 @@ impl State {
             && let Some(next) = self.read_on()
         {
             return Some((next, std::mem::take(&mut self.is_partition_awaited)));
+        }
+        if let Some(read) = self.read.pop_front() {
+            return Some((Next::Route(read), std::mem::take(&mut self.is_partition_awaited)));
         }
         if let Some(next) = self.next_partition() {
             return Some((next, std::mem::take(&mut self.is_partition_awaited)));
@@ -342,11 +405,14 @@ impl State {
         self.logs.iter().map(|log| log.pending).sum()
     }
 
-    /// Whether what has been read is not enough for the next round. Then reading comes first, because a log
-    /// is read by one worker at a time, and a round is replayed by all that are left.
-    fn is_short(&self) -> bool {
+    /// Whether what has been read of all logs, up to the one that is furthest behind, is not enough for the
+    /// next round. Then reading comes first, because a log is read by one worker at a time, and a round is
+    /// replayed by all that are left.
+    fn is_short(&mut self) -> bool {
         let begun: u64 = self.rounds.iter().map(|running| running.bytes).sum();
-        self.pending().saturating_sub(begun) < self.round_bytes
+        let known = self.logs.iter().map(|log| log.read_bound).min().unwrap_or(LAST);
+        let comparable: u64 = self.logs.iter_mut().map(|log| log.comparable_bytes(known)).sum();
+        comparable.saturating_sub(begun) < self.round_bytes
     }
 
     fn read_on(&mut self) -> Option<Next> {
@@ -354,7 +420,8 @@ impl State {
         let slot = self.logs[log].first + self.logs[log].parts.len() as u64;
         self.logs[log].is_read = true;
         self.reading += 1;
-        Some(Next::Read { log, slot })
+        let batch = self.free.pop().unwrap_or_default();
+        Some(Next::Read { log, slot, batch })
     }
 
     fn next_partition(&mut self) -> Option<Next> {
@@ -433,9 +500,10 @@ impl State {
         (!furthest.1.is_read).then_some(furthest.0)
     }
 
-    /// A log has been read on, into the part that the worker was told.
-    pub(super) fn note_read(&mut self, log: usize, batch: &Batch, is_end: bool, bound: Option<u64>) {
-        let log = &mut self.logs[log];
+    /// A log has been read on, or to its end.
+    pub(super) fn note_read(&mut self, read: Read, is_end: bool, bound: Option<u64>) {
+        let Read { log: number, ref batch, .. } = read;
+        let log = &mut self.logs[number];
         log.is_read = false;
         log.is_exhausted |= is_end;
         let read_to = if is_end { log.positions.end } else { batch.end };
@@ -443,16 +511,24 @@ impl State {
         let passed_bytes = read_to - log.read_to;
         let read_bytes = batch.read_bytes.unwrap_or(passed_bytes);
         log.skipped_bytes += passed_bytes.saturating_sub(read_bytes);
-        let bytes = read_bytes + batch.assembled_bytes() as u64;
+        let bytes = read_bytes + batch.assembled_bytes as u64;
         let go_on_from = if is_end { read_to } else { batch.go_on_from };
         let bound = log.read_bound;
         log.parts.push_back(Part { read_to, bytes, bound, go_on_from, routed: None, last: 0 });
         log.pending += bytes;
         log.read_to = read_to;
         self.gives_up |= batch.is_undated;
+        match is_end {
+            true => self.note_routed(read, Routed::default()),
+            false => self.read.push_back(read),
+        }
     }
 
-    pub(super) fn note_routed(&mut self, log: usize, slot: u64, mut routed: Routed) {
+    pub(super) fn note_routed(&mut self, read: Read, mut routed: Routed) {
+        let Read { log, slot, mut batch } = read;
+        // What was routed keeps them as long as they are needed.
+        batch.bytes = Arc::default();
+        self.free.push(batch);
         self.reading -= 1;
         self.records += routed.records.len();
         self.calls += routed.calls;

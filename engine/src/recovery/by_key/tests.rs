@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
-use crate::recovery::schedule::{BatchBytes, BatchEntry};
+use crate::recovery::schedule::{Batch, BatchBytes, BatchEntry};
 
 /// Bytes of a record: so many that there are several rounds.
 const RECORD: u64 = 1024;

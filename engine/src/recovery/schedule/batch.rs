@@ -42,7 +42,10 @@ pub(crate) enum BatchBytes {
 
 /// Consecutive records of one log. Those that are not to be replayed (zombies, anchors, fillers, unfinished
 /// fragments) have no entry and are skipped.
-#[derive(Debug, Default)]
+///
+/// A batch is taken from its log, which one worker does at a time, and then decoded, which needs nothing of
+/// the log: the entries are there only then.
+#[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) end: u64,
     /// Every record's LV is at least this; empty for zeroes.
@@ -63,11 +66,25 @@ pub(crate) struct Batch {
     /// Where a reader must begin that has replayed the batch and nothing after it: at the last anchor, or at
     /// the first record of a transaction that goes on after the batch.
     pub(crate) go_on_from: u64,
+    /// Bytes of transactions that were put together from fragments.
+    pub(crate) assembled_bytes: usize,
+    /// What becomes entries.
+    pub(crate) undecoded: Option<Box<dyn Undecoded>>,
+}
+
+/// Records that have been taken from their log and not been decoded.
+pub(crate) trait Undecoded: Send {
+    /// Adds their entries and vectors to the batch they are of.
+    ///
+    /// # Errors
+    /// They are damaged.
+    fn decode(self: Box<Self>, batch: &mut Batch) -> Result<()>;
 }
 
 /// Where one log's records come from.
 pub(crate) trait Source: Send + 'static {
-    /// Fills the batch with the next records; false at the end of the log.
+    /// Takes the next records into the batch, which is empty; false at the end of the log. Some or all of
+    /// them are decoded later.
     fn fill(&mut self, batch: &mut Batch) -> Result<bool>;
 }
 
@@ -90,15 +107,16 @@ impl Batch {
         self.entries.clear();
         self.vectors.clear();
         self.read_bytes = None;
+        self.assembled_bytes = 0;
+        self.undecoded = None;
     }
 
-    /// Bytes of transactions that were put together from fragments.
-    pub(crate) fn assembled_bytes(&self) -> usize {
-        let bytes = |entry: &BatchEntry| match &entry.operations {
-            BatchBytes::InBatch(_) => 0,
-            BatchBytes::Assembled(bytes) => bytes.len(),
-        };
-        self.entries.iter().map(bytes).sum()
+    /// Decodes what has not been.
+    ///
+    /// # Errors
+    /// Records that are damaged.
+    pub(crate) fn decode(&mut self) -> Result<()> {
+        self.undecoded.take().map_or(Ok(()), |undecoded| undecoded.decode(self))
     }
 
     pub(crate) fn operations<'a>(&'a self, entry: &'a BatchEntry) -> &'a [u8] {

@@ -24,8 +24,9 @@ struct Head {
 }
 
 impl Head {
-    fn new(batch: Batch, slot: OpenSlot) -> Head {
-        Head { batch, slot, next: 0, position: slot.start }
+    fn new(mut batch: Batch, slot: OpenSlot) -> Result<Head> {
+        batch.decode()?;
+        Ok(Head { batch, slot, next: 0, position: slot.start })
     }
 }
 
@@ -35,7 +36,7 @@ fn read_on<S: Source>(log: &Log<S>, mut batch: Batch) -> Result<Option<Head>> {
         return Ok(None);
     }
     let slot = log.read_on(&mut *log.source.lock(), &mut batch)?;
-    Ok(slot.map(|slot| Head::new(batch, slot)))
+    slot.map(|slot| Head::new(batch, slot)).transpose()
 }
 
 impl<S: Source, R: Replay> Schedule<S, R> {
@@ -53,8 +54,9 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             self.run_ready(worker)?;
         }
         let taken = self.logs.iter().map(|log| log.held.lock().take());
-        let mut heads: Vec<Option<Head>> =
-            taken.map(|held| held.map(|held| Head::new(held.batch, held.slot))).collect();
+        let mut heads = taken
+            .map(|held| held.map(|held| Head::new(held.batch, held.slot)).transpose())
+            .collect::<Result<Vec<Option<Head>>>>()?;
         let (mut log, mut in_vain) = (0, 0);
         while in_vain < self.logs.len() && !self.has_failed.load(Ordering::Acquire) {
             let (is_further, blocking) = self.go_on(worker, log, &mut heads[log])?;

@@ -288,6 +288,10 @@ impl<S: Source, R: Replay, W: Stopwatch> Simulation<'_, S, R, W> {
             self.workers[worker].batch = batch;
             return Ok((false, until));
         };
+        let (decoded, time) = self.stopwatch.time(|| batch.decode());
+        decoded?;
+        let until = until + time;
+        self.accounts.note(worker, until, Doing::Reading);
         let log = &self.schedule.logs[number];
         log.in_flight.fetch_add(1, Ordering::Relaxed);
         let is_contiguous = log.watermark.position() >= slot.start;

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::*;
 use crate::recovery::by_key::{Keyed, Kind, PlacedChange, Rest};
-use crate::recovery::schedule::{BatchBytes, BatchEntry, Replay};
+use crate::recovery::schedule::{Batch, BatchBytes, BatchEntry, Replay};
 use crate::recovery::simulated_time::tests::Told;
 
 /// Bytes of a record in a log: so many that a round of many workers has thousands.

@@ -14,14 +14,21 @@ fn read(parts: &[Given]) -> State {
     let end = parts.last().map_or(0, |part| part.end);
     let mut state = State::new(std::slice::from_ref(&(0..end)), 4, 2, 0);
     for part in parts {
-        let Some((Next::Read { log: 0, slot }, _)) = state.next() else { panic!("there is more to read") };
-        let batch = Batch { end: part.end, go_on_from: part.end, ..Batch::default() };
-        state.note_read(0, &batch, false, Some(part.bound));
-        state.note_routed(0, slot, Routed::of_numbers(part.numbers));
+        read_one(&mut state, (part.end, part.bound), false, part.numbers);
         let log = &state.logs[0];
         assert_eq!(log.pending, log.parts.iter().map(|part| part.bytes).sum::<u64>());
     }
     state
+}
+
+/// Reads the only log on, up to a position and with a bound, and routes what was read.
+fn read_one(state: &mut State, (end, bound): (u64, u64), is_end: bool, numbers: &[u64]) {
+    let Some((Next::Read { log: 0, slot, .. }, _)) = state.next() else { panic!("there is more to read") };
+    let batch = Batch { end, go_on_from: end, ..Batch::default() };
+    state.note_read(Read { log: 0, slot, batch }, is_end, Some(bound));
+    if let Some(read) = state.read.pop_front() {
+        state.note_routed(read, Routed::of_numbers(numbers));
+    }
 }
 
 /// Bytes that are enough for a round.
@@ -81,10 +88,7 @@ fn partition(state: &mut State) -> (u64, usize) {
 
 /// Reads the only log on, whose first two parts are enough for a round each.
 fn read_on(state: &mut State, is_end: bool, numbers: &[u64]) {
-    let Some((Next::Read { slot, .. }, _)) = state.next() else { panic!("there is more to read") };
-    let batch = Batch { end: 2 * ENOUGH, go_on_from: 2 * ENOUGH, ..Batch::default() };
-    state.note_read(0, &batch, is_end, Some(5));
-    state.note_routed(0, slot, Routed::of_numbers(numbers));
+    read_one(state, (2 * ENOUGH, 5), is_end, numbers);
 }
 
 #[test]
@@ -119,6 +123,25 @@ fn a_round_begins_with_the_partitions_that_the_one_before_has_ended() {
     assert!(state.end_partition(&first, 2, 0).is_none());
     assert!(state.end_partition(&first, 3, 0).is_some(), "the first round has ended");
     assert_eq!((state.replayed, state.transactions, state.rounds.len()), (5, 2, 1));
+}
+
+/// What has been read of one log is of no use before the other one has come as far.
+#[test]
+fn the_log_that_is_behind_is_read_first() {
+    let mut state = State::new(&[0..4 * ENOUGH, 0..4 * ENOUGH], 4, 2, 0);
+    for (log, end, bound) in [(0, ENOUGH, 5), (1, ENOUGH, 5), (0, 3 * ENOUGH, 90)] {
+        if end > ENOUGH {
+            begun(&mut state);
+        }
+        let Some((Next::Read { log: number, slot, .. }, _)) = state.next() else { panic!("{log} is read") };
+        assert_eq!(number, log);
+        let batch = Batch { end, go_on_from: end, ..Batch::default() };
+        state.note_read(Read { log, slot, batch }, false, Some(bound));
+        let read = state.read.pop_front().expect("it has been read");
+        state.note_routed(read, Routed::of_numbers(&[bound]));
+    }
+    assert!(matches!(state.next(), Some((Next::Read { log: 1, .. }, _))));
+    assert_eq!(partition(&mut state), (5, 1));
 }
 
 /// A log is read in parts, the first of which has a record that begins after the second part does: that one
