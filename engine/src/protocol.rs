@@ -24,7 +24,6 @@ pub mod taurus;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 
 use hyades_types::error::Result;
 
@@ -140,14 +139,9 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         true
     }
 
-    /// Makes everything that follows `into` follow `mark`, too, by the larger of each word. `into` begins
-    /// with zeroes, which follow nothing, and is visible only to the caller.
-    fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
-        let length = into.len().min(mark.len());
-        for (place, into) in into[..length].iter().enumerate() {
-            into.store(into.load(Relaxed).max(mark[place].load(Relaxed)), Relaxed);
-        }
-    }
+    /// Makes everything that follows `into` follow `mark`, too. `into` begins as one that follows nothing,
+    /// and is visible only to the caller.
+    fn join(&self, _mark: &[AtomicU64], _into: &[AtomicU64]) {}
 
     /// Freezes the transaction's dependencies and reserves the place of its log record (pitfall 2), which
     /// the dependencies include afterwards. Between this and [`Reserved::publish`] its fate may still be

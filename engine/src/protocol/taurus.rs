@@ -63,7 +63,8 @@
 //!   LSNs have committed" and algorithm 3's "and transactions after it are ignored" would lose acknowledged
 //!   transactions (pitfall 8).
 //! * An LV is kept once for each transaction and not for each tuple: the record of a row names its last
-//!   writer, and what whole tables need is in the lock table, by handle (`txn::lock_table::traces`).
+//!   writer, and what whole tables need is in the lock table, by handle (`txn::lock_table::traces`). Only
+//!   entries above the floor are kept: a later transaction is raised to the floor in any case.
 //! * Readers leave nothing: there is no readLV (pitfalls 22, 23). Records have commit times, and a call is
 //!   replayed on the rows of its own time (`txn::replay_versions`), so it need not come before those that
 //!   have overwritten what it read. The paper's index protocol (section 3.4) scans twice, and says nothing of
@@ -131,6 +132,8 @@ pub struct Dependencies {
     /// One bit for each log of which the vector's entry may not be durable. What a record leaves out of its
     /// vector, because an anchor has it, is durable.
     open: u64,
+    /// One bit for each log of which the vector's entry may be above the floor.
+    above: u64,
     choice: LogChoice,
 }
 
@@ -146,7 +149,12 @@ impl Taurus {
     #[inline]
     fn freeze(&self, dependencies: &mut Dependencies, is_barrier: bool) {
         if !mutant::is_active(Mutant::ZeroTupleLv) {
-            dependencies.vector.raise_shared(self.anchors.floor(), Ordering::Acquire);
+            let floor = self.anchors.floor();
+            let entries = dependencies.vector.entries();
+            let is_above = |log: &usize| entries[*log] > floor[*log].load(Ordering::Acquire);
+            dependencies.above =
+                bits(dependencies.above).filter(is_above).fold(0, |bits, log| bits | 1 << log);
+            dependencies.vector.raise_shared(floor, Ordering::Acquire);
         }
         if is_barrier {
             self.follow_all(dependencies);
@@ -196,21 +204,44 @@ impl Protocol for Taurus {
     fn begin(&self, dependencies: &mut Dependencies) {
         dependencies.vector.reset(self.logs.count());
         dependencies.open = !0;
+        dependencies.above = 0;
     }
 
     fn mark_words(&self) -> usize {
-        self.logs.count()
+        1 + self.logs.count()
     }
 
+    /// One bit for each log that is named, then the entries, of which only those named count: the others are
+    /// at most the floor, by which a vector is raised anyway.
     fn write_mark(&self, dependencies: &Dependencies, mark: &[AtomicU64]) {
-        let entries = &dependencies.vector.entries()[..mark.len()];
-        for (log, word) in mark.iter().enumerate() {
-            word.store(entries[log], Ordering::Relaxed);
+        let Some((names, words)) = mark.split_first() else { return };
+        names.store(dependencies.above, Ordering::Relaxed);
+        let entries = dependencies.vector.entries();
+        for log in bits(dependencies.above) {
+            words[log].store(entries[log], Ordering::Relaxed);
         }
     }
 
     fn follow(&self, mark: &[AtomicU64], dependencies: &mut Dependencies) {
-        dependencies.vector.raise_shared(mark, Ordering::Relaxed);
+        let Some((names, words)) = mark.split_first() else { return };
+        let names = names.load(Ordering::Relaxed);
+        for log in bits(names) {
+            dependencies.vector.raise_entry(log, Lsn(words[log].load(Ordering::Relaxed)));
+        }
+        dependencies.above |= names;
+    }
+
+    fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
+        let (Some((names, words)), Some((all_names, all))) = (mark.split_first(), into.split_first()) else {
+            return;
+        };
+        let (names, before) = (names.load(Ordering::Relaxed), all_names.load(Ordering::Relaxed));
+        for log in bits(names) {
+            let entry = words[log].load(Ordering::Relaxed);
+            let other = if before >> log & 1 == 1 { all[log].load(Ordering::Relaxed) } else { 0 };
+            all[log].store(entry.max(other), Ordering::Relaxed);
+        }
+        all_names.store(before | names, Ordering::Relaxed);
     }
 
     #[cold]
@@ -221,17 +252,19 @@ impl Protocol for Taurus {
         for log in 0..self.logs.count() {
             let reserved = self.logs.reserved(log);
             dependencies.vector.raise_entry(log, reserved);
+            dependencies.above |= 1 << log;
             self.anchors.note_named(log, reserved);
         }
     }
 
     fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
-        if mutant::is_active(Mutant::ZeroTupleLv) {
-            let durable = |log| self.logs.watch().durable(log).0;
-            return mark.iter().enumerate().all(|(log, word)| word.load(Ordering::Relaxed) <= durable(log));
-        }
-        let (mark, floors) = (mark.iter(), self.anchors.floor());
-        mark.zip(floors).all(|(word, floor)| word.load(Ordering::Relaxed) <= floor.load(Ordering::Acquire))
+        let Some((names, words)) = mark.split_first() else { return true };
+        let floor = self.anchors.floor();
+        let bound = |log: usize| match mutant::is_active(Mutant::ZeroTupleLv) {
+            true => self.logs.watch().durable(log).0,
+            false => floor[log].load(Ordering::Acquire),
+        };
+        bits(names.load(Ordering::Relaxed)).all(|log| words[log].load(Ordering::Relaxed) <= bound(log))
     }
 
     fn reserve<'a>(
@@ -267,6 +300,7 @@ impl Protocol for Taurus {
             Append::Done(place) => {
                 // Invariant 1.
                 dependencies.vector.raise_entry(log, place.end());
+                dependencies.above |= 1 << log;
                 dependencies.open = open | 1 << log;
                 Ok(Append::Done(Reserved::new(place)))
             }
@@ -297,6 +331,17 @@ impl Protocol for Taurus {
     fn recovery(logs: usize) -> Option<Box<dyn Recovery>> {
         Some(Box::new(VectorOrder { logs }))
     }
+}
+
+/// The numbers of the bits that are set, the lowest first.
+#[inline]
+fn bits(word: u64) -> impl Iterator<Item = usize> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let bit = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        (bit < u64::BITS as usize).then_some(bit)
+    })
 }
 
 /// An LSN vector that one thread writes and every committing one reads, on cache lines of its own.

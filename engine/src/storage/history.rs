@@ -75,7 +75,7 @@ use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use self::chunks::Chunks;
+use self::chunks::{CHUNK_WORDS, Chunk, Chunks};
 use self::commit_slot::CommitSlot;
 use super::row::overwrite;
 use crate::commit_clock::CommitClock;
@@ -328,8 +328,7 @@ impl Histories {
             return Verdict::Old;
         }
         let Some(history) = self.history(handle.slot()) else { return Verdict::Old };
-        let Some(version) = history.words(handle.position(), guard) else { return Verdict::Old };
-        let Some(transaction) = history.words(version[TRANSACTION].load(Ordering::Relaxed), guard) else {
+        let Some((version, transaction)) = history.version(handle.position(), guard) else {
             return Verdict::Old;
         };
         let mut state = transaction[STATE].load(Ordering::Acquire);
@@ -377,8 +376,9 @@ impl History {
         }
     }
 
-    /// The words from a position to the end of its chunk; `None` if they are forgotten.
-    fn words<'g>(&'g self, position: u64, guard: &'g Guard) -> Option<&'g [AtomicU64]> {
+    /// The chunk with a position; `None` if that is forgotten.
+    #[inline]
+    fn chunk<'g>(&'g self, position: u64, guard: &'g Guard) -> Option<&'g Chunk> {
         let chunk = self.chunks.at(position, guard);
         // Invariant 4.
         if position < self.forgotten.load(Ordering::Acquire) {
@@ -386,7 +386,27 @@ impl History {
         }
         // SAFETY: not forgotten when the address had been taken, so not retired before this thread was
         // pinned.
-        Some(unsafe { chunks::words(chunk, position) })
+        Some(unsafe { &*chunk })
+    }
+
+    /// The words from a position to the end of its chunk; `None` if they are forgotten.
+    #[inline]
+    fn words<'g>(&'g self, position: u64, guard: &'g Guard) -> Option<&'g [AtomicU64]> {
+        self.chunk(position, guard).map(|chunk| chunks::words_of(chunk, position))
+    }
+
+    /// The words of the version at a position, and those of its transaction; `None` if they are forgotten,
+    /// which both are at the same time.
+    #[inline]
+    fn version<'g>(&'g self, position: u64, guard: &'g Guard) -> Option<(&'g [AtomicU64], &'g [AtomicU64])> {
+        let chunk = self.chunk(position, guard)?;
+        let version = chunks::words_of(chunk, position);
+        let begin = version[TRANSACTION].load(Ordering::Relaxed);
+        let transaction = match begin / CHUNK_WORDS == position / CHUNK_WORDS {
+            true => chunks::words_of(chunk, begin),
+            false => self.words(begin, guard)?,
+        };
+        Some((version, transaction))
     }
 
     /// Bytes of memory that it holds.

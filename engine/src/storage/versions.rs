@@ -57,7 +57,7 @@ impl Histories {
         guard: &Guard,
     ) {
         let mut handle = record.writer();
-        while !self.is_old(handle) && !own.is_own(handle) {
+        while !own.is_own(handle) {
             match self.judge(handle, LATEST, guard) {
                 Verdict::Old => return,
                 Verdict::Seen { mark } => return follow(mark),

@@ -199,6 +199,21 @@ fn dependencies_travel_through_marks_across_logs() {
     assert!(!covers(&log_0[1].1, &third), "but no record names itself");
 }
 
+/// What a mark does not name may be left over from another one.
+#[test]
+fn joined_marks_are_followed_as_both() {
+    let fixture = fixture(3);
+    let (joined, marks) = (fixture.taurus.new_mark(), [fixture.taurus.new_mark(), fixture.taurus.new_mark()]);
+    joined[1..].iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
+    assert!(fixture.taurus.is_forgettable(&joined));
+    assert_eq!(fixture.dependencies(&joined), LsnVector::zero(3));
+    let tokens = [fixture.touch(0, &marks[0]), fixture.touch(2, &marks[1])];
+    marks.iter().for_each(|mark| fixture.taurus.join(mark, &joined));
+    let mut expected = tokens[0].clone();
+    expected.raise(tokens[1].entries());
+    assert_eq!(fixture.dependencies(&joined), expected);
+}
+
 #[test]
 fn a_transaction_without_a_record_waits_for_what_it_saw() {
     let fixture = fixture(1);

@@ -40,6 +40,7 @@ pub(super) fn append<'a>(
         (HEADER_BYTES..unused).for_each(|_| place.write(&[0]));
     }
     dependencies.vector.raise_entry(log, place.end());
+    dependencies.above |= 1 << log;
     Ok(Append::Done(Reserved::new(CommitPlace::new(place, progress, log, 0))))
 }
 

@@ -42,7 +42,12 @@ impl Directory {
 /// The chunk is alive for `'g`.
 pub(super) unsafe fn words<'g>(chunk: *const Chunk, position: u64) -> &'g [AtomicU64] {
     // SAFETY: as promised.
-    let chunk = unsafe { &*chunk };
+    words_of(unsafe { &*chunk }, position)
+}
+
+/// The words from a position to the end of its chunk.
+#[inline]
+pub(super) fn words_of(chunk: &Chunk, position: u64) -> &[AtomicU64] {
     &chunk[(position % CHUNK_WORDS) as usize..]
 }
 
