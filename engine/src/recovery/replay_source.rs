@@ -241,6 +241,8 @@ impl Source for ReplaySource {
             let unfinished = self.walk.unfinished().map(|begun| begun.start);
             unfinished.for_each(|start| scope.count(*log, start, Verdict::Zombie));
             self.walk.give_up_unfinished();
+            self.chunk = None;
+            self.in_use.clear();
             return Ok(false);
         }
         let chunk = match self.chunk.take().filter(|chunk| chunk.end() > position) {

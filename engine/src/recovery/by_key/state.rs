@@ -526,7 +526,8 @@ impl State {
 
     pub(super) fn note_routed(&mut self, read: Read, mut routed: Routed) {
         let Read { log, slot, mut batch } = read;
-        // What was routed keeps them as long as they are needed.
+        // What was routed keeps the bytes as long as they are needed.
+        batch.clear();
         batch.bytes = Arc::default();
         self.free.push(batch);
         self.reading -= 1;

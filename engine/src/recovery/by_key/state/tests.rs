@@ -1,6 +1,7 @@
 //! What a round takes of the batches that have been read.
 
 use super::*;
+use crate::recovery::schedule::{BatchBytes, BatchEntry};
 
 /// A part of the only log: where it ends, the bound after it, and the numbers of its records.
 struct Given {
@@ -123,6 +124,24 @@ fn a_round_begins_with_the_partitions_that_the_one_before_has_ended() {
     assert!(state.end_partition(&first, 2, 0).is_none());
     assert!(state.end_partition(&first, 3, 0).is_some(), "the first round has ended");
     assert_eq!((state.replayed, state.transactions, state.rounds.len()), (5, 2, 1));
+}
+
+#[test]
+fn a_batch_that_has_been_routed_keeps_nothing_of_its_log() {
+    let mut state = State::new(std::slice::from_ref(&(0..ENOUGH)), 4, 2, 0);
+    let Some((Next::Read { log, slot, mut batch }, _)) = state.next() else {
+        panic!("there is more to read")
+    };
+    let (bytes, large) = (Arc::new(vec![0; 8]), Arc::new(vec![0; 8]));
+    let operations = BatchBytes::Assembled(Arc::clone(&large));
+    let entry =
+        BatchEntry { from: 0, start: 0, end: 8, time: Some(1), is_barrier: false, vector: 0, operations };
+    batch.entries.push(entry);
+    batch.bytes = Arc::clone(&bytes);
+    state.note_read(Read { log, slot, batch }, false, Some(5));
+    let read = state.read.pop_front().expect("it has been read");
+    state.note_routed(read, Routed::of_numbers(&[1]));
+    assert_eq!((Arc::strong_count(&bytes), Arc::strong_count(&large)), (1, 1));
 }
 
 /// What has been read of one log is of no use before the other one has come as far.
