@@ -21,8 +21,8 @@
 //! and order number. Meanwhile others read on, and when all partitions are taken, the next round begins with
 //! those that have ended. A worker reads rather than replays as long as less than the next round has been
 //! read. One worker at a time reads a log, so it reads on, and others decode and divide what it has read.
-//! Batches are kept until all that they hold has been replayed, and nothing in them is changed, so
-//! nothing is copied.
+//! Batches are kept until all that they hold has been replayed, and nothing in them is changed, so nothing is
+//! copied.
 //!
 //! **Alone.** A change of the catalog, or a call, is replayed between two rounds: after everything before it,
 //! and before everything after it.
@@ -55,7 +55,7 @@ use hyades_types::error::{Error, Result};
 
 use self::routing::{Alone, Router};
 use self::state::{Next, Read, Round, State, changes_of};
-use super::schedule::{RecordPlace, Replay, Source};
+use super::schedule::{Batch, RecordPlace, Replay, Source};
 use super::workers::{self, Shared};
 use crate::sync::{Condvar, LongLock};
 
@@ -111,6 +111,16 @@ pub(crate) enum Numbering {
     Time,
     /// Their places in the only log.
     Place,
+}
+
+impl Numbering {
+    /// The bound of a log that has been read up to the end of this batch, if the log says.
+    fn bound_after(self, batch: &Batch) -> Option<u64> {
+        match self {
+            Numbering::Time => batch.bound,
+            Numbering::Place => Some(batch.end),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -192,7 +202,7 @@ impl<S: Source, R: ReplayByKey> ByKey<S, R> {
             let next = self.wait_for_next();
             let done = match next {
                 Next::Over => return,
-                Next::Read { log, slot, batch } => self.read(Read { log, slot, batch }),
+                Next::Read(read) => self.read(read),
                 Next::Route(read) => self.route(&mut router, read),
                 Next::Replay(round, partition) => self.replay_partition(&mut scratch, &round, partition),
                 Next::Alone(alone) => self.replay_alone(&mut scratch, &alone),
@@ -223,13 +233,10 @@ impl<S: Source, R: ReplayByKey> ByKey<S, R> {
         read.batch.clear();
         let mut source = self.sources[read.log].lock();
         let is_end = !source.fill(&mut read.batch)?;
-        let bound = match self.numbering {
-            Numbering::Time => read.batch.bound,
-            Numbering::Place => Some(read.batch.end),
-        };
+        let bound = self.numbering.bound_after(&read.batch);
         self.state.lock().note_read(read, is_end, bound);
         drop(source);
-        // This worker reads on, perhaps.
+        // Another one routes what was read, or reads on.
         self.changed.notify_one();
         Ok(())
     }

@@ -9,13 +9,12 @@
 //!              watermark passes the position: look at the other logs; covered? replay | not: wait at the next one
 //! ```
 //!
-//! A worker takes the next batch of the log that is furthest behind and that no other worker serves, and
-//! decodes it, and
-//! passes through it in log order. A record whose pre-append LV is covered by the watermarks is replayed at
-//! once; the others are copied out and parked. Every few records ([`Grain`]) the worker publishes its
-//! progress, and then replays whatever became ready by that, unless others steal it from the worker's queue
-//! first. Taking a batch holds the log's source, decoding and replaying it does not, so that several workers
-//! can serve one log.
+//! A worker takes the next batch of the log that is furthest behind and that no other worker serves, decodes
+//! it, and passes through it in log order. A record whose pre-append LV is covered by the watermarks is
+//! replayed at once; the others are copied out and parked. Every few records ([`Grain`]) the worker publishes
+//! its progress, and then replays whatever became ready by that, unless others steal it from the worker's
+//! queue first. Taking a batch holds the log's source, decoding and replaying it does not, so that several
+//! workers can serve one log.
 //!
 //! Files:
 //! * `batch`: consecutive records of a log, and where they come from;

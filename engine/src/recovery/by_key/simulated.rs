@@ -116,10 +116,7 @@ impl<S: Source, R: ReplayByKey, W: Stopwatch> Simulation<'_, S, R, W> {
         match std::mem::replace(&mut self.workers[worker].todo, Todo::Ask) {
             Todo::Ask => self.ask(worker, now)?,
             Todo::NoteRead { read, is_end } => {
-                let bound = match self.numbering {
-                    Numbering::Time => read.batch.bound,
-                    Numbering::Place => Some(read.batch.end),
-                };
+                let bound = self.numbering.bound_after(&read.batch);
                 let noted = self.locked(worker, now, |state| state.note_read(read, is_end, bound)).1;
                 let noted = self.wake(1, worker, noted);
                 self.agenda.put(noted, worker);
@@ -191,10 +188,10 @@ impl<S: Source, R: ReplayByKey, W: Stopwatch> Simulation<'_, S, R, W> {
         let told = if wakes_others { self.wake(usize::MAX, worker, told) } else { told };
         match next {
             Next::Over => {}
-            Next::Read { log, slot, mut batch } => {
-                batch.clear();
-                let (filled, time) = self.stopwatch.time(|| self.sources[log].fill(&mut batch));
-                let read = Read { log, slot, batch };
+            Next::Read(mut read) => {
+                read.batch.clear();
+                let source = &mut self.sources[read.log];
+                let (filled, time) = self.stopwatch.time(|| source.fill(&mut read.batch));
                 self.workers[worker].todo = Todo::NoteRead { read, is_end: !filled? };
                 self.done(worker, told + time, Doing::Reading);
             }

@@ -38,13 +38,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// What a worker does next.
 pub(super) enum Next {
-    /// Reads the next batch of this log, as its part with this number.
-    Read {
-        log: usize,
-        slot: u64,
-        /// To be filled.
-        batch: Batch,
-    },
+    /// Reads what comes next in a log into the batch.
+    Read(Read),
     /// Routes a batch that has been read.
     Route(Read),
     Replay(Arc<Round>, usize),
@@ -52,7 +47,7 @@ pub(super) enum Next {
     Over,
 }
 
-/// A batch that has been read, and the part of its log that it is.
+/// A batch, and the part of its log that it is.
 pub(super) struct Read {
     pub(super) log: usize,
     pub(super) slot: u64,
@@ -421,7 +416,7 @@ impl State {
         self.logs[log].is_read = true;
         self.reading += 1;
         let batch = self.free.pop().unwrap_or_default();
-        Some(Next::Read { log, slot, batch })
+        Some(Next::Read(Read { log, slot, batch }))
     }
 
     fn next_partition(&mut self) -> Option<Next> {

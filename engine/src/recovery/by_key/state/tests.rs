@@ -24,7 +24,9 @@ fn read(parts: &[Given]) -> State {
 
 /// Reads the only log on, up to a position and with a bound, and routes what was read.
 fn read_one(state: &mut State, (end, bound): (u64, u64), is_end: bool, numbers: &[u64]) {
-    let Some((Next::Read { log: 0, slot, .. }, _)) = state.next() else { panic!("there is more to read") };
+    let Some((Next::Read(Read { log: 0, slot, .. }), _)) = state.next() else {
+        panic!("there is more to read")
+    };
     let batch = Batch { end, go_on_from: end, ..Batch::default() };
     state.note_read(Read { log: 0, slot, batch }, is_end, Some(bound));
     if let Some(read) = state.read.pop_front() {
@@ -129,7 +131,7 @@ fn a_round_begins_with_the_partitions_that_the_one_before_has_ended() {
 #[test]
 fn a_batch_that_has_been_routed_keeps_nothing_of_its_log() {
     let mut state = State::new(std::slice::from_ref(&(0..ENOUGH)), 4, 2, 0);
-    let Some((Next::Read { log, slot, mut batch }, _)) = state.next() else {
+    let Some((Next::Read(Read { log, slot, mut batch }), _)) = state.next() else {
         panic!("there is more to read")
     };
     let (bytes, large) = (Arc::new(vec![0; 8]), Arc::new(vec![0; 8]));
@@ -152,14 +154,16 @@ fn the_log_that_is_behind_is_read_first() {
         if end > ENOUGH {
             begun(&mut state);
         }
-        let Some((Next::Read { log: number, slot, .. }, _)) = state.next() else { panic!("{log} is read") };
+        let Some((Next::Read(Read { log: number, slot, .. }), _)) = state.next() else {
+            panic!("{log} is read")
+        };
         assert_eq!(number, log);
         let batch = Batch { end, go_on_from: end, ..Batch::default() };
         state.note_read(Read { log, slot, batch }, false, Some(bound));
         let read = state.read.pop_front().expect("it has been read");
         state.note_routed(read, Routed::of_numbers(&[bound]));
     }
-    assert!(matches!(state.next(), Some((Next::Read { log: 1, .. }, _))));
+    assert!(matches!(state.next(), Some((Next::Read(Read { log: 1, .. }), _))));
     assert_eq!(partition(&mut state), (5, 1));
 }
 
