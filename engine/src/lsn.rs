@@ -60,6 +60,17 @@ impl FromStr for TransactionPlace {
     }
 }
 
+/// The logs whose bits are set in a word with one bit for each log, the lowest first.
+#[inline]
+pub fn logs_in(word: u64) -> impl Iterator<Item = usize> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let log = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        (log < u64::BITS as usize).then_some(log)
+    })
+}
+
 /// Vectors of more logs than this are on the heap.
 const INLINE_LOGS: usize = 16;
 

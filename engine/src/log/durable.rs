@@ -30,7 +30,7 @@ use smallvec::SmallVec;
 use wait_list::WaitList;
 
 use crate::local_arc::LocalArc;
-use crate::lsn::{Lsn, LsnVector};
+use crate::lsn::{Lsn, LsnVector, logs_in};
 use crate::sync::{AtomicU64, Bell, Ordering};
 use crate::ticket::{Signal, Ticket, ticket};
 
@@ -225,14 +225,11 @@ impl Durability {
     /// does not cover now is kept: one log, mostly.
     #[inline]
     pub fn new(watch: &LocalArc<DurableWatch>, needed: &LsnVector, open: u64) -> Durability {
-        let (entries, mut logs) = (needed.entries(), open);
+        let (entries, logs) = (needed.entries(), logs_in(open));
         let mut open = SmallVec::new();
-        while let log = logs.trailing_zeros() as usize
-            && let Some(needed) = entries.get(log)
-        {
-            logs &= logs - 1;
-            if *needed > watch.durable(log).0 {
-                open.push((log, Lsn(*needed)));
+        for (log, needed) in logs.map_while(|log| Some((log, *entries.get(log)?))) {
+            if needed > watch.durable(log).0 {
+                open.push((log, Lsn(needed)));
             }
         }
         if open.is_empty() {

@@ -103,7 +103,7 @@ use crate::log::manifest::{LogShape, Manifest};
 use crate::log::record::varint::{read_varint, write_varint};
 use crate::log::record::{MAX_LOGS, Malformed, encode_anchor, read_position, write_position};
 use crate::log::{DurableBlock, LoggerDuty, Logs, RunningLogs};
-use crate::lsn::{Lsn, LsnVector};
+use crate::lsn::{Lsn, LsnVector, logs_in};
 use crate::mutant::{self, Mutant};
 use crate::sync::now;
 
@@ -153,7 +153,7 @@ impl Taurus {
             let entries = dependencies.vector.entries();
             let is_above = |log: &usize| entries[*log] > floor[*log].load(Ordering::Acquire);
             dependencies.above =
-                bits(dependencies.above).filter(is_above).fold(0, |bits, log| bits | 1 << log);
+                logs_in(dependencies.above).filter(is_above).fold(0, |word, log| word | 1 << log);
             dependencies.vector.raise_shared(floor, Ordering::Acquire);
         }
         if is_barrier {
@@ -217,7 +217,7 @@ impl Protocol for Taurus {
         let Some((names, words)) = mark.split_first() else { return };
         names.store(dependencies.above, Ordering::Relaxed);
         let entries = dependencies.vector.entries();
-        for log in bits(dependencies.above) {
+        for log in logs_in(dependencies.above) {
             words[log].store(entries[log], Ordering::Relaxed);
         }
     }
@@ -225,7 +225,7 @@ impl Protocol for Taurus {
     fn follow(&self, mark: &[AtomicU64], dependencies: &mut Dependencies) {
         let Some((names, words)) = mark.split_first() else { return };
         let names = names.load(Ordering::Relaxed);
-        for log in bits(names) {
+        for log in logs_in(names) {
             dependencies.vector.raise_entry(log, Lsn(words[log].load(Ordering::Relaxed)));
         }
         dependencies.above |= names;
@@ -236,7 +236,7 @@ impl Protocol for Taurus {
             return;
         };
         let (names, before) = (names.load(Ordering::Relaxed), all_names.load(Ordering::Relaxed));
-        for log in bits(names) {
+        for log in logs_in(names) {
             let entry = words[log].load(Ordering::Relaxed);
             let other = if before >> log & 1 == 1 { all[log].load(Ordering::Relaxed) } else { 0 };
             all[log].store(entry.max(other), Ordering::Relaxed);
@@ -264,7 +264,7 @@ impl Protocol for Taurus {
             true => self.logs.watch().durable(log).0,
             false => floor[log].load(Ordering::Acquire),
         };
-        bits(names.load(Ordering::Relaxed)).all(|log| words[log].load(Ordering::Relaxed) <= bound(log))
+        logs_in(names.load(Ordering::Relaxed)).all(|log| words[log].load(Ordering::Relaxed) <= bound(log))
     }
 
     fn reserve<'a>(
@@ -331,17 +331,6 @@ impl Protocol for Taurus {
     fn recovery(logs: usize) -> Option<Box<dyn Recovery>> {
         Some(Box::new(VectorOrder { logs }))
     }
-}
-
-/// The numbers of the bits that are set, the lowest first.
-#[inline]
-fn bits(word: u64) -> impl Iterator<Item = usize> {
-    let mut rest = word;
-    std::iter::from_fn(move || {
-        let bit = rest.trailing_zeros() as usize;
-        rest &= rest.wrapping_sub(1);
-        (bit < u64::BITS as usize).then_some(bit)
-    })
 }
 
 /// An LSN vector that one thread writes and every committing one reads, on cache lines of its own.
@@ -549,12 +538,8 @@ pub fn compress(vector: &[u64], anchor: impl Iterator<Item = u64>, into: &mut Ve
         bitmap |= u64::from(*entry > anchor) << log;
     }
     write_varint(into, bitmap);
-    let mut rest = bitmap;
-    while let log = rest.trailing_zeros() as usize
-        && let Some(entry) = vector.get(log)
-    {
-        rest &= rest - 1;
-        write_position(into, *entry);
+    for log in logs_in(bitmap) {
+        write_position(into, vector[log]);
     }
     bitmap
 }
@@ -597,13 +582,11 @@ impl FieldReader for VectorReader {
     fn read(&mut self, field: &[u8]) -> std::result::Result<(), Malformed> {
         self.positions.begin();
         let mut offset = 0;
-        let mut bitmap = read_varint(field, &mut offset)?;
+        let bitmap = read_varint(field, &mut offset)?;
         if bitmap != 0 && bitmap.ilog2() as usize >= self.positions.logs() {
             return Err(Malformed { offset: 0, reason: "an LSN vector names a log that does not exist" });
         }
-        while bitmap != 0 {
-            let log = bitmap.trailing_zeros() as usize;
-            bitmap &= bitmap - 1;
+        for log in logs_in(bitmap) {
             self.positions.name(log, read_position(field, &mut offset)?);
         }
         Ok(())
