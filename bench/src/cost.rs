@@ -70,7 +70,7 @@ impl Logged<'static> {
 }
 
 impl<'a> Logged<'a> {
-    /// Parses `taurus:command:8`, `serial:data:1` or `none`.
+    /// Parses `taurus:command:8`, `silor:data:8`, `serial:data:1` or `none`.
     ///
     /// # Errors
     /// Anything else.
@@ -78,9 +78,8 @@ impl<'a> Logged<'a> {
         let mut parts = text.split(':');
         let protocol = match parts.next() {
             Some("none") => return Ok(Logged::NOT),
-            Some("serial") => ProtocolKind::Serial,
-            Some("taurus") => ProtocolKind::Taurus,
-            _ => bail!("`{text}` is not none, serial:KIND or taurus:KIND:LOGS"),
+            Some(name) => ProtocolKind::named(name).with_context(|| format!("`{name}` is no protocol"))?,
+            None => bail!("`{text}` is not none or PROTOCOL:KIND:LOGS"),
         };
         let logging = parts.next().filter(|kind| matches!(*kind, "command" | "data"));
         let logging = logging.with_context(|| format!("`{text}` says neither command nor data"))?;

@@ -167,7 +167,7 @@ impl Instance {
     /// # Errors
     /// Errors of the database, or of the workload's SQL.
     pub fn create(variant: Variant, setting: &Setting, workload: &dyn Workload) -> Result<Instance> {
-        let logs = if variant.protocol == ProtocolKind::Taurus { setting.logs } else { 1 };
+        let logs = if variant.protocol.has_parallel_logs() { setting.logs } else { 1 };
         let directories: Vec<PathBuf> =
             (0..logs).map(|log| setting.directory.join(format!("device-{log}"))).collect();
         let machine = Machine::new(setting.device, &directories, setting.workers);
@@ -255,9 +255,9 @@ impl Instance {
     /// A session writes to one log. To use all logs, a worker has several sessions if there are more logs
     /// than workers.
     fn sessions_of_a_worker(&self) -> usize {
-        match self.variant.protocol {
-            ProtocolKind::Taurus => self.setting.logs.div_ceil(self.setting.workers as usize),
-            _ => 1,
+        match self.variant.protocol.has_parallel_logs() {
+            true => self.setting.logs.div_ceil(self.setting.workers as usize),
+            false => 1,
         }
     }
 

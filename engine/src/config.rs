@@ -19,10 +19,13 @@ pub enum ProtocolKind {
     /// Parallel logs ordered by LSN vectors.
     #[default]
     Taurus,
+    /// Parallel logs ordered by epochs.
+    SiloR,
 }
 
 impl ProtocolKind {
-    pub const ALL: [ProtocolKind; 3] = [ProtocolKind::None, ProtocolKind::Serial, ProtocolKind::Taurus];
+    pub const ALL: [ProtocolKind; 4] =
+        [ProtocolKind::None, ProtocolKind::Serial, ProtocolKind::Taurus, ProtocolKind::SiloR];
 
     /// The name on the command line, in the manifest and in reports.
     pub const fn name(self) -> &'static str {
@@ -30,6 +33,7 @@ impl ProtocolKind {
             ProtocolKind::None => "none",
             ProtocolKind::Serial => "serial",
             ProtocolKind::Taurus => "taurus",
+            ProtocolKind::SiloR => "silor",
         }
     }
 
@@ -39,7 +43,13 @@ impl ProtocolKind {
             ProtocolKind::None => "No log: nothing survives the process",
             ProtocolKind::Serial => "One log",
             ProtocolKind::Taurus => "Parallel logs ordered by LSN vectors",
+            ProtocolKind::SiloR => "Parallel logs ordered by epochs, of data only; for comparison",
         }
+    }
+
+    /// Whether it writes as many logs as are configured.
+    pub const fn has_parallel_logs(self) -> bool {
+        matches!(self, ProtocolKind::Taurus | ProtocolKind::SiloR)
     }
 
     pub fn named(name: &str) -> Option<ProtocolKind> {
@@ -94,8 +104,10 @@ pub struct Config {
     /// is striped over all of them. Empty: `<data>/logs`.
     pub log_directories: Vec<PathBuf>,
     pub protocol: ProtocolKind,
-    /// Number of logs of the next incarnation (Taurus only).
+    /// Number of logs of the next incarnation (Taurus and Silo-R).
     pub logs: usize,
+    /// How long an epoch lasts (Silo-R).
+    pub epoch: Duration,
     /// Size of one segment file, a multiple of 4096.
     pub segment_bytes: u64,
     /// What a block of a log is padded to, a power of two from 512 to 4096. `None`: a sector of the device
@@ -160,6 +172,7 @@ impl Config {
             log_directories: Vec::new(),
             protocol: ProtocolKind::default(),
             logs: 2,
+            epoch: Duration::from_millis(40),
             segment_bytes: 64 << 20,
             log_sector_bytes: None,
             log_buffer_bytes: 16 << 20,

@@ -625,7 +625,7 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
     ) -> LoggingChoice {
         assert!(self.is_open, "a call is a transaction");
         let procedure = &frame.procedure;
-        let choice = choose(logging, P::LOGS_COMMANDS, procedure);
+        let choice = choose::<P>(logging, procedure);
         if choice != LoggingChoice::Command {
             return choice;
         }

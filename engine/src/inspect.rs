@@ -23,12 +23,12 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use crate::disk::{Disk, RealDisk};
 use crate::log::manifest::{Incarnation, Manifest};
-use crate::log::record::{Anchor, Operation, Operations};
+use crate::log::record::{Control, Operation, Operations};
 use crate::log::set::{Chunk, LogEnd, LogSource};
 use crate::log::store::{LogReader, parse_segment_name};
 use crate::lsn::{Lsn, LsnVector};
 use crate::protocol::list::recovery;
-use crate::protocol::{Counts, Cut, Follows, Order};
+use crate::protocol::{Counts, Cut, EVERY_STAMP, Follows, Order};
 use crate::recovery::records::{Assembled, Body, Damaged, Said, Seen, Walk, What};
 
 /// A database directory that is only read.
@@ -56,7 +56,7 @@ pub enum EntryBody<'a> {
         transaction: u64,
         bytes: usize,
     },
-    Anchor(Anchor),
+    Control(Control),
     Filler,
 }
 
@@ -85,9 +85,9 @@ impl TransactionEntry<'_> {
         self.follows.positions(self.start, ends)
     }
 
-    /// Whether recovery replays it, in logs that count up to these ends.
-    pub fn counts(&self, log: usize, end: Lsn, ends: &LsnVector) -> bool {
-        end <= ends.get(log) && self.follows.counts((log, self.start), &Cut::at(ends)) == Counts::Yes
+    /// Whether recovery replays it, in logs that count so far.
+    pub fn counts(&self, log: usize, end: Lsn, cut: &Cut) -> bool {
+        end <= cut.limit.get(log) && self.follows.counts((log, self.start), cut) == Counts::Yes
     }
 
     pub fn operations(&self) -> Operations<'_> {
@@ -209,8 +209,18 @@ impl Inspection {
         &self,
         incarnation: &Incarnation,
         log: usize,
-        mut see: impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
+        see: impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<Option<LogEnd>> {
+        Ok(self.walk(incarnation, log, see)?.0)
+    }
+
+    /// The same; also returns the stamp up to which the log is complete, as far as it was read.
+    fn walk(
+        &self,
+        incarnation: &Incarnation,
+        log: usize,
+        mut see: impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<(Option<LogEnd>, u64)> {
         let files = self.manifest.log_files(&self.data_directory, incarnation, log);
         let mut walk = Walk::new(incarnation, log)?;
         let mut reader = match LogReader::open(&self.disk, &files) {
@@ -218,7 +228,7 @@ impl Inspection {
                 walk.skip_damage();
                 match LogReader::open_past_damage(&self.disk, &files) {
                     Ok(Some(reader)) => reader,
-                    _ => return Ok(None),
+                    _ => return Ok((None, 0)),
                 }
             }
             opened => opened?,
@@ -233,10 +243,10 @@ impl Inspection {
                             walk.skip_damage();
                             continue;
                         }
-                        _ => return Ok(end),
+                        _ => return Ok((end, walk.complete())),
                     }
                 }
-                Ok(None) => return Ok(reader.end().cloned()),
+                Ok(None) => return Ok((reader.end().cloned(), walk.complete())),
                 Err(_) if self.tolerates_damage => {
                     // Return what was read before the damage.
                     reader.stop_at(reader.whole_records());
@@ -245,7 +255,7 @@ impl Inspection {
                 Err(error) => return Err(error),
             };
             if self.walk_chunk(&mut walk, log, &chunk, &mut see)?.is_break() {
-                return Ok(None);
+                return Ok((None, walk.complete()));
             }
         }
     }
@@ -282,17 +292,24 @@ impl Inspection {
             .is_ok_and(|recovery| recovery.order() == Order::Total)
     }
 
-    /// Up to where each log counts: its frozen end, or for the last incarnation what is there now.
-    pub fn ends(&self, incarnation: &Incarnation) -> Result<LsnVector> {
-        if let Some(end) = incarnation.frozen_end() {
-            return Ok(end);
+    /// Whether stamps, and not positions, say what each transaction of an incarnation follows.
+    pub fn has_stamps(&self, incarnation: &Incarnation) -> bool {
+        recovery(&incarnation.protocol, incarnation.logs).is_ok_and(|recovery| recovery.has_stamps())
+    }
+
+    /// Up to where the logs count: the frozen ends, or for the last incarnation what is there now.
+    pub fn cut(&self, incarnation: &Incarnation) -> Result<Cut> {
+        if let Some(cut) = Cut::of(incarnation) {
+            return Ok(cut);
         }
-        let mut ends = LsnVector::zero(incarnation.logs);
+        let (mut ends, mut complete) = (LsnVector::zero(incarnation.logs), EVERY_STAMP);
         for log in 0..incarnation.logs {
-            let end = self.read(incarnation, log, |_| Ok(ControlFlow::Continue(())))?;
+            let (end, stamp) = self.walk(incarnation, log, |_| Ok(ControlFlow::Continue(())))?;
             ends.raise_entry(log, end.map_or(Lsn::ZERO, |end| end.whole_records));
+            complete = complete.min(stamp);
         }
-        Ok(ends)
+        let checkpoint = self.manifest.checkpoint_of(incarnation);
+        Ok(Cut::at(&ends, complete.max(checkpoint.and_then(|checkpoint| checkpoint.stamp).unwrap_or(0))))
     }
 
     /// The tables, routines and sequences that the logs up to and including this incarnation have known,
@@ -396,7 +413,7 @@ fn show(
         What::Fragment { transaction, bytes } => {
             return see(Entry { log, start, end, body: EntryBody::Fragment { transaction, bytes } });
         }
-        What::Anchor(anchor) => return see(Entry { log, start, end, body: EntryBody::Anchor(anchor) }),
+        What::Control(control) => return see(Entry { log, start, end, body: EntryBody::Control(control) }),
         What::Filler => return see(Entry { log, start, end, body: EntryBody::Filler }),
         // No checkpoint was named.
         What::Checkpointed => return Ok(ControlFlow::Continue(())),
@@ -454,7 +471,11 @@ mod tests {
         while let Some(seen) = walk.next(Lsn::ZERO, &records).expect("well-formed") {
             let shown = show(&mut walk, 0, seen, &mut |entry| {
                 if let EntryBody::Transaction(transaction) = &entry.body {
-                    counts = Some(transaction.counts(0, entry.end, &LsnVector::from_slice(&[120, 760])));
+                    counts = Some(transaction.counts(
+                        0,
+                        entry.end,
+                        &Cut::at(&LsnVector::from_slice(&[120, 760]), EVERY_STAMP),
+                    ));
                 }
                 Ok(ControlFlow::Continue(()))
             });

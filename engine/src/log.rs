@@ -84,7 +84,16 @@ pub struct Logs {
     manifest: LongLock<Manifest>,
     /// See [`Logs::work_to_replay`].
     work: AtomicU64,
+    /// With a protocol that has them.
+    stamps: Option<Arc<dyn Stamps>>,
     config: Config,
+}
+
+/// The stamps of the records of all logs (`protocol::FieldReader`).
+pub trait Stamps: Send + Sync {
+    /// The largest that a record has whose place is reserved, or a larger one, up to which the logs will be
+    /// complete soon.
+    fn newest(&self) -> u64;
 }
 
 /// Where a checkpoint begins, in all logs.
@@ -136,6 +145,27 @@ impl Logs {
         manifest: &mut Manifest,
         duty: impl Fn(usize) -> Box<dyn LoggerDuty>,
     ) -> Result<RunningLogs> {
+        Logs::start_with(config, shape, manifest, duty, None)
+    }
+
+    /// The same for a protocol that has stamps.
+    pub fn start_with_stamps(
+        config: &Config,
+        shape: LogShape,
+        manifest: &mut Manifest,
+        duty: impl Fn(usize) -> Box<dyn LoggerDuty>,
+        stamps: Arc<dyn Stamps>,
+    ) -> Result<RunningLogs> {
+        Logs::start_with(config, shape, manifest, duty, Some(stamps))
+    }
+
+    fn start_with(
+        config: &Config,
+        shape: LogShape,
+        manifest: &mut Manifest,
+        duty: impl Fn(usize) -> Box<dyn LoggerDuty>,
+        stamps: Option<Arc<dyn Stamps>>,
+    ) -> Result<RunningLogs> {
         assert!((1..=MAX_LOGS).contains(&shape.logs), "a protocol with logs has some, and not too many");
         let mut incarnation = manifest.plan_incarnation(config, shape);
         let manifests = manifest_store(config);
@@ -159,7 +189,7 @@ impl Logs {
         set.create_logs()?;
         manifest.incarnations.push(incarnation);
         manifests.store(manifest)?;
-        Logs::launch(set, buffers, readers, config, (manifests, manifest.clone()), duty)
+        Logs::launch(set, buffers, readers, config, (manifests, manifest.clone()), (duty, stamps))
     }
 
     fn launch(
@@ -168,8 +198,9 @@ impl Logs {
         readers: Vec<LogBufferReader>,
         config: &Config,
         (manifests, manifest): (Box<dyn ManifestStore>, Manifest),
-        duty: impl Fn(usize) -> Box<dyn LoggerDuty>,
+        (duty, stamps): (impl Fn(usize) -> Box<dyn LoggerDuty>, Option<Arc<dyn Stamps>>),
     ) -> Result<RunningLogs> {
+        let bells = buffers.iter().map(|buffer| Arc::clone(buffer.bell())).collect();
         let mut writers = Vec::with_capacity(readers.len());
         for (log, reader) in readers.into_iter().enumerate() {
             let logger = Logger::new(log, reader, set.store(log)?, duty(log));
@@ -178,7 +209,7 @@ impl Logs {
         let running = RunningLogs(Arc::new(Logs {
             writers: writers.into_boxed_slice(),
             are_prompt: buffers.iter().map(|_| AtomicBool::new(true)).collect(),
-            watch: DurableWatch::new(buffers.iter().map(|buffer| Arc::clone(buffer.bell())).collect()),
+            watch: DurableWatch::new(bells, stamps.is_some()),
             whole: buffers.iter().map(|_| CachePadded::default()).collect(),
             settled: buffers.iter().map(|_| CachePadded::default()).collect(),
             buffers: buffers.into_boxed_slice(),
@@ -190,6 +221,7 @@ impl Logs {
             on_failure: config.on_failure.clone(),
             series: Arc::default(),
             work: AtomicU64::new(0),
+            stamps,
             manifests,
             manifest: LongLock::new(manifest),
             config: config.clone(),
@@ -281,6 +313,17 @@ impl Logs {
         self.buffers[log].ring();
     }
 
+    /// The same, even if it lets records accumulate.
+    pub fn ring_urgently(&self, log: usize) {
+        self.buffers[log].bell().ring_urgently();
+    }
+
+    /// With a protocol that has stamps, one at least as large as those of all records that have been
+    /// reserved.
+    pub(crate) fn newest_stamp(&self) -> Option<u64> {
+        self.stamps.as_ref().map(|stamps| stamps.newest())
+    }
+
     /// Makes everything appended so far durable, stops the threads, enters the ends of the logs in the
     /// manifest, and gives unused disk space back. Later appends get a fatal error. Returns the failure that
     /// had poisoned the database before, if any.
@@ -325,7 +368,8 @@ impl Logs {
         let mut manifest = self.manifest.lock();
         let ends: Vec<u64> = (0..self.count()).map(|log| end(log).0).collect();
         if let Some(incarnation) = manifest.incarnations.last_mut() {
-            incarnation.freeze(&LsnVector::from_slice(&ends));
+            // All of it counts.
+            incarnation.freeze(&LsnVector::from_slice(&ends), self.newest_stamp());
         }
         self.manifests.store(&manifest)
     }

@@ -120,6 +120,13 @@ pub enum Mutant {
     /// An anchor has a time that is not from before its place in the log: a transaction after it may have
     /// drawn an earlier one.
     AnchorDatedLate,
+    /// A transaction of Silo-R leaves its epoch before its record has its place: the epoch may be closed
+    /// meanwhile.
+    EpochLeftEarly,
+    /// A milestone names the current epoch, in which others are still to get places.
+    MilestoneTooEarly,
+    /// The last stamp that counts is that up to which one log is complete, not all of them.
+    StampOfTheFurthest,
     /// A replay key by key takes all logs for known up to the time up to which one of them is.
     BoundOfTheFurthest,
     /// A range of keys opens when its rows are loaded, even if the logs hold further changes to it.
@@ -130,7 +137,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 55] = [
+    pub const ALL: [Mutant; 58] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -183,6 +190,9 @@ impl Mutant {
         Mutant::DigestAhead,
         Mutant::NewerRowOverwritten,
         Mutant::AnchorDatedLate,
+        Mutant::EpochLeftEarly,
+        Mutant::MilestoneTooEarly,
+        Mutant::StampOfTheFurthest,
         Mutant::BoundOfTheFurthest,
         Mutant::RangeOpenedTooEarly,
         Mutant::MergedRangeForgotten,

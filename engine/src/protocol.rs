@@ -12,7 +12,8 @@
 //! imports another protocol.
 //!
 //! Files:
-//! * `none`: no logs, as the baseline; `serial`: one log; `taurus`: parallel logs;
+//! * `none`: no logs, as the baseline; `serial`: one log; `taurus`: parallel logs; `silor`: parallel logs,
+//!   for comparison;
 //! * `list`: which name means which of them;
 //! * `recovery`: the recovery half, and how protocols to come fit into it.
 
@@ -20,6 +21,7 @@ pub mod list;
 pub mod none;
 mod recovery;
 pub mod serial;
+pub mod silor;
 pub mod taurus;
 
 use std::sync::Arc;
@@ -35,7 +37,9 @@ use crate::log::manifest::{LogShape, Manifest};
 use crate::log::record::Commit;
 use crate::lsn::Lsn;
 
-pub use self::recovery::{Counts, Cut, FieldReader, Follows, KeptFollows, Order, Positions, Recovery};
+pub use self::recovery::{
+    Counts, Cut, EVERY_STAMP, FieldReader, Follows, KeptFollows, Order, Positions, Recovery,
+};
 use crate::log::Logs;
 use crate::log::append::CommitPlace;
 pub use crate::log::{Append, AppendProgress};
@@ -206,7 +210,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     fn watch(&self) -> LocalArc<DurableWatch> {
         match self.logs() {
             Some(logs) => Arc::clone(logs.watch()).into(),
-            None => DurableWatch::new(Box::default()).into(),
+            None => DurableWatch::new(Box::default(), false).into(),
         }
     }
 

@@ -106,6 +106,7 @@ use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::{log_set, manifest_store};
 use crate::lsn::LsnVector;
 use crate::procedure::compiled_routine::RoutineCompiler;
+use crate::protocol::EVERY_STAMP;
 use crate::storage::databases::Databases;
 use crate::storage::opening::Opening;
 use crate::txn::replay_versions::ReplayVersions;
@@ -715,7 +716,12 @@ fn freeze_ends(
     let (mut tails, mut said) = (Vec::new(), HashMap::new());
     for place in 0..manifest.incarnations.len() {
         let incarnation = &manifest.incarnations[place];
-        if incarnation.end.is_some() {
+        if let Some(end) = incarnation.frozen_end() {
+            // A backup does not say the last stamp that counts.
+            if incarnation.stamp.is_none() {
+                let stamp = cut::find_stamp(config, manifest, incarnation)?;
+                manifest.incarnations[place].freeze(&end, stamp);
+            }
             continue;
         }
         let summaries = match databases {
@@ -724,13 +730,14 @@ fn freeze_ends(
             }
             _ => Vec::new(),
         };
-        let (end, found, summaries) = cut::find_end(config, manifest, place, workers, summaries)?;
+        let (cut, found, summaries) = cut::find_end(config, manifest, place, workers, summaries)?;
         // If a summary was given up, the logs are read once more, like those of incarnations that had ended
         // before.
         let concluded: Option<Vec<Said>> =
-            summaries.into_iter().map(|summary| summary.conclude(&end)).collect();
+            summaries.into_iter().map(|summary| summary.conclude(&cut)).collect();
         said.extend(concluded.filter(|_| databases.is_some()).map(|said| (incarnation.number, said)));
-        manifest.incarnations[place].freeze(&end);
+        let stamp = (cut.stamp_known != EVERY_STAMP).then_some(cut.stamp_known);
+        manifest.incarnations[place].freeze(&cut.limit, stamp);
         tails.extend(found);
     }
     Ok((tails, said))

@@ -15,7 +15,7 @@ use hyades_engine::config::Config;
 use hyades_engine::disk::{Disk, File, RealDisk};
 use hyades_engine::inspect::{EntryBody, Inspection};
 use hyades_engine::log::manifest::Manifest;
-use hyades_engine::log::record::{Commit, RecordBody};
+use hyades_engine::log::record::{Commit, Control, RecordBody};
 use hyades_engine::log::set::LogSource;
 use hyades_engine::log::store::LogReader;
 use hyades_engine::lsn::{Lsn, LsnVector};
@@ -189,7 +189,7 @@ impl Fixture {
         while let Some(chunk) = reader.next_chunk().expect("undamaged") {
             for record in chunk.records().map(|record| record.expect("well-formed")) {
                 ends.push(record.end);
-                if let RecordBody::Anchor(anchor) = record.body {
+                if let RecordBody::Control(Control::Anchor(anchor)) = record.body {
                     anchors.push(anchor.durable);
                 }
             }
@@ -292,7 +292,7 @@ fn anchors_are_earlier_than_what_follows() -> bool {
     while let Some(chunk) = reader.next_chunk().expect("undamaged") {
         for record in chunk.records().map(|record| record.expect("well-formed")) {
             match record.body {
-                RecordBody::Anchor(anchor) => {
+                RecordBody::Control(Control::Anchor(anchor)) => {
                     bound = anchor.time.expect("it has one");
                     anchors += 1;
                 }

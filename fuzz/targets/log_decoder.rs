@@ -6,7 +6,7 @@
 
 #![no_main]
 
-use hyades_engine::log::record::{Operations, RecordBody, Records};
+use hyades_engine::log::record::{Control, Operations, RecordBody, Records};
 use hyades_engine::lsn::Lsn;
 use hyades_engine::protocol::list::recovery;
 use libfuzzer_sys::fuzz_target;
@@ -30,7 +30,12 @@ fuzz_target!(|bytes: &[u8]| {
                 (Some(field), operations)
             }
             RecordBody::Fragment { content, .. } => (None, content),
-            RecordBody::Anchor(_) => continue,
+            RecordBody::Control(control) => {
+                if let Control::Milestone(milestone) = control {
+                    assert!(milestone.time >> 56 == 0);
+                }
+                continue;
+            }
             RecordBody::Filler => continue,
         };
         for operation in Operations::new(operations) {

@@ -98,6 +98,7 @@ pub(crate) struct Options {
 enum Protocol {
     Taurus,
     Serial,
+    Silor,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -120,6 +121,7 @@ impl Options {
         let protocol = match self.protocol {
             Protocol::Taurus => "taurus",
             Protocol::Serial => "serial",
+            Protocol::Silor => "silor",
         };
         Ok(System::Hyades(Hyades { binary, protocol: protocol.to_owned(), logs: self.logs }))
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hyades::engine::config::RestartMode;
+use hyades::engine::protocol::list::logs_commands;
 use hyades::{Config, ProtocolKind};
 use hyades_bench::command_line::{BenchArguments, protocol_names};
 use hyades_server::backup_command::{BackupArguments, CheckArguments, RestoreArguments};
@@ -134,9 +135,12 @@ pub(crate) struct ServeArguments {
     /// How much a transaction block sees of others; a client may ask for another level.
     #[arg(long, value_enum, default_value = "read-committed")]
     isolation: Isolation,
-    /// Number of parallel logs (taurus).
+    /// Number of parallel logs (taurus, silor).
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     logs: u16,
+    /// How long an epoch lasts, and an answer waits at most, beside the device (silor).
+    #[arg(long, value_name = "TIME", default_value = "40ms", value_parser = epoch)]
+    epoch: Duration,
     /// Directory for logs; may be repeated: the logs take turns, the one log of serial logging is striped
     /// over all [default: logs in the data directory].
     #[arg(long, value_name = "DIR")]
@@ -289,6 +293,14 @@ fn delay(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A time that answers may wait.
+fn epoch(text: &str) -> Result<Duration, String> {
+    match milliseconds(text)? {
+        milliseconds @ 1..=10_000 => Ok(Duration::from_millis(milliseconds.unsigned_abs())),
+        _ => Err("must be from 1ms to 10s".to_owned()),
+    }
+}
+
 fn milliseconds(text: &str) -> Result<i64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -331,6 +343,7 @@ impl ServeArguments {
     pub(crate) fn options(self) -> Result<Options, Sentence> {
         let users = self.users()?;
         let superuser_reserved_connections = self.reserved()?;
+        self.check_logging()?;
         let settings = self.settings();
         let tls = match (&self.tls_certificate, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(Tls::read(certificate, key)?),
@@ -340,6 +353,7 @@ impl ServeArguments {
         config.log_directories = self.log_dir;
         config.protocol = self.protocol;
         config.logs = usize::from(self.logs);
+        config.epoch = self.epoch;
         config.segment_bytes = u64::from(self.segment_mib) << 20;
         config.log_sector_bytes = self.log_sector_bytes;
         config.log_buffer_bytes = self.log_buffer_mib << 20;
@@ -392,6 +406,17 @@ impl ServeArguments {
                 self.max_connections
             )),
         }
+    }
+
+    /// Refuses to log calls where only data is logged. Without a log it makes no difference.
+    fn check_logging(&self) -> Result<(), Sentence> {
+        let wants_commands = matches!(self.logging, Logging::Command) && self.protocol != ProtocolKind::None;
+        if !wants_commands || logs_commands(self.protocol) {
+            return Ok(());
+        }
+        let name = self.protocol.name();
+        let reason = "its logs do not say in which order calls ran";
+        Err(format!("--logging command is not possible with --protocol {name}: {reason}"))
     }
 
     /// The settings that sessions begin with.

@@ -17,7 +17,7 @@ use hyades::Config;
 use hyades_engine::db::{begin_copy, create_copy};
 use hyades_engine::inspect::{Entry, EntryBody, Inspection, TransactionEntry};
 use hyades_engine::log::manifest::Incarnation;
-use hyades_engine::lsn::LsnVector;
+use hyades_engine::protocol::{Cut, EVERY_STAMP};
 use hyades_engine::recovery::recover;
 use hyades_engine::recovery::salvage::{Salvage, SalvagedIncarnation, Verdict, salvage};
 use hyades_engine::storage::databases::Databases;
@@ -180,9 +180,9 @@ fn write_down(salvage: &Salvage, inspection: &Inspection, out: &mut dyn Write) -
             continue;
         }
         let incarnation = inspection.incarnation(Some(salvaged.number))?;
-        let ends = match salvaged.known() {
-            Some(known) => known.clone(),
-            None => inspection.ends(incarnation)?,
+        let cut = match salvaged.known() {
+            Some(known) => Cut::at(known, EVERY_STAMP),
+            None => inspection.cut(incarnation)?,
         };
         for log in 0..incarnation.logs {
             let mut failed = None;
@@ -190,7 +190,7 @@ fn write_down(salvage: &Salvage, inspection: &Inspection, out: &mut dyn Write) -
                 let EntryBody::Transaction(transaction) = &entry.body else {
                     return Ok(ControlFlow::Continue(()));
                 };
-                let Some(reason) = reason(salvaged, incarnation, &ends, &entry, transaction) else {
+                let Some(reason) = reason(salvaged, incarnation, &cut, &entry, transaction) else {
                     return Ok(ControlFlow::Continue(()));
                 };
                 dropped += 1;
@@ -209,12 +209,12 @@ fn write_down(salvage: &Salvage, inspection: &Inspection, out: &mut dyn Write) -
     Ok(dropped)
 }
 
-/// Why a transaction was dropped, if the damage is the reason. `ends` gives the positions up to which its
-/// incarnation's logs count, as far as they are known.
+/// Why a transaction was dropped, if the damage is the reason. `cut` says up to where its incarnation's logs
+/// count, as far as that is known.
 fn reason(
     salvaged: &SalvagedIncarnation,
     incarnation: &Incarnation,
-    ends: &LsnVector,
+    cut: &Cut,
     entry: &Entry<'_>,
     transaction: &TransactionEntry<'_>,
 ) -> Option<String> {
@@ -227,7 +227,7 @@ fn reason(
     }
     match salvaged.verdict(entry.log, (entry.start, entry.end), transaction.follows) {
         // The incarnation never had this transaction, even without the damage.
-        None if !transaction.counts(entry.log, entry.end, ends) => None,
+        None if !transaction.counts(entry.log, entry.end, cut) => None,
         None => Some("it may depend on an earlier incarnation, which has lost something".to_owned()),
         Some(Verdict::Kept | Verdict::Zombie) => None,
         Some(Verdict::Condemned) => Some("it cannot be replayed".to_owned()),

@@ -109,6 +109,11 @@ impl Scenario {
         Scenario { protocol: ProtocolKind::Serial, ..Scenario::taurus(1) }
     }
 
+    /// Silo-R with this many logs, and short epochs.
+    pub fn silor(logs: usize) -> Scenario {
+        Scenario { protocol: ProtocolKind::SiloR, ..Scenario::taurus(logs) }
+    }
+
     /// One log striped over this many directories.
     pub fn striped(stripes: usize) -> Scenario {
         Scenario { stripes, ..Scenario::serial() }
@@ -161,6 +166,7 @@ impl Scenario {
         Config {
             protocol: self.protocol,
             logs: self.logs,
+            epoch: Duration::from_millis(1),
             log_directories: vec![PathBuf::from("logs"); self.stripes],
             segment_bytes: 64 * 4096,
             log_buffer_bytes: 1 << 16,

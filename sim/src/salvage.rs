@@ -234,7 +234,7 @@ impl Subject {
             let schema = inspection.schema(incarnation).map_err(as_text)?;
             let name = TableName { schema: "public".to_owned(), name: "ledger".to_owned() };
             ledger = schema.tables.iter().find(|(_, table)| table.name == name).map(|(id, _)| *id).or(ledger);
-            let ends = inspection.ends(incarnation).map_err(as_text)?;
+            let cut = inspection.cut(incarnation).map_err(as_text)?;
             for log in 0..incarnation.logs {
                 let read = inspection.read(incarnation, log, |entry| {
                     if let EntryBody::Transaction(transaction) = &entry.body {
@@ -244,7 +244,7 @@ impl Subject {
                             log,
                             start: entry.start.0,
                             end: entry.end.0,
-                            vector: transaction.positions_up_to(&ends),
+                            vector: transaction.positions_up_to(&cut.limit),
                             number,
                             is_call,
                         });

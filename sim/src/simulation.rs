@@ -107,7 +107,14 @@ struct Simulation {
 pub fn run(seed: u64, flips: u64) -> Result<(Run, Totals), String> {
     let mut random = StdRng::seed_from_u64(seed);
     let replays_by_position = seed.is_multiple_of(3);
-    let scenario = Scenario { replays_by_position, ..choose_scenario(&mut random) };
+    let chosen = choose_scenario(&mut random);
+    let of_silor = |calls| Scenario { calls, ..Scenario::silor(1 + seed as usize / 4 % 4) };
+    let Scenario { protocol, logs, calls, .. } = match chosen.calls {
+        _ if seed % 4 != 1 => chosen,
+        Calls::Never => of_silor(Calls::Never),
+        _ => of_silor(Calls::Data),
+    };
+    let scenario = Scenario { replays_by_position, protocol, logs, calls, ..chosen };
     let outcome = Scheduler::run(seed, move |scheduler| {
         let disk = SimulatedDisk::new(seed);
         let (recorder, totals) = (Arc::default(), Totals::default());

@@ -17,12 +17,12 @@ use hyades_sim::routines::test_compiler;
 fn counted(disk: &SimulatedDisk) -> u64 {
     let inspection = Inspection::open_on(Arc::new(disk.clone()), Path::new(DATA)).expect("it has a manifest");
     let incarnation = inspection.incarnation(None).expect("it has logs");
-    let ends = inspection.ends(incarnation).expect("no damage");
+    let cut = inspection.cut(incarnation).expect("no damage");
     let mut counted = 0;
     for log in 0..incarnation.logs {
         let read = inspection.read(incarnation, log, |entry| {
             if let EntryBody::Transaction(transaction) = &entry.body {
-                counted += u64::from(transaction.counts(log, entry.end, &ends));
+                counted += u64::from(transaction.counts(log, entry.end, &cut));
             }
             Ok(ControlFlow::Continue(()))
         });

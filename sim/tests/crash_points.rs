@@ -75,6 +75,20 @@ fn taurus_with_four_logs() {
 }
 
 #[test]
+fn silor() {
+    try_points(Scenario::silor(1), 5);
+    try_points(Scenario::silor(2).with(Calls::Data), 2);
+    try_points(Scenario::silor(4), 5);
+}
+
+#[test]
+fn silor_while_checkpoints_are_taken_and_restarts_go_on() {
+    try_points(Scenario::silor(2).checkpointing(), 7);
+    try_points(Scenario::silor(2).on_demand(), 7);
+    try_points(Scenario::silor(3).with(Calls::Data).checkpointing().on_demand(), 11);
+}
+
+#[test]
 fn while_checkpoints_are_taken() {
     try_points(Scenario::serial().checkpointing(), 7);
     try_points(Scenario::striped(2).with(Calls::Mixed).checkpointing(), 11);

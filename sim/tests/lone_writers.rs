@@ -58,6 +58,7 @@ fn a_stop_beside_a_lone_session_loses_nothing() {
         for round in 0..ROUNDS {
             stop_beside(Scenario::serial(), round);
             stop_beside(Scenario::taurus(2), round);
+            stop_beside(Scenario::silor(2), round);
             stop_beside(Scenario { stripes: 2, ..Scenario::serial() }, round);
         }
         Ok(())

@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// The number of seeds that are tried after the known one.
 const MORE: u64 = 40;
 
-const FOUND: [(Mutant, u64); 21] = [
+const FOUND: [(Mutant, u64); 24] = [
     (Mutant::OwnEndInStoredLv, 1),
     (Mutant::ReserveBeforeFreeze, 1),
     (Mutant::ReleaseBeforeRaise, 1),
@@ -38,6 +38,9 @@ const FOUND: [(Mutant, u64); 21] = [
     (Mutant::CommandsAtAnyLevel, 39),
     (Mutant::SegmentNameUnsynced, 1),
     (Mutant::CheckpointUnsynced, 1),
+    (Mutant::EpochLeftEarly, 1),
+    (Mutant::MilestoneTooEarly, 1),
+    (Mutant::StampOfTheFurthest, 821),
 ];
 
 #[test]

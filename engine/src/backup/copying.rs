@@ -275,7 +275,8 @@ impl<'c> Copying<'c> {
             let message = format!("the logs of incarnation {number} are shorter than its manifest says");
             return Err(Error::corrupt(message));
         }
-        copied.freeze(&frozen.unwrap_or(end));
+        let stamp = frozen.is_some().then_some(incarnation.stamp).flatten();
+        copied.freeze(&frozen.unwrap_or(end), stamp);
         Ok((copied, time_us))
     }
 

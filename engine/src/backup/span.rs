@@ -28,7 +28,7 @@ use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
 use crate::log::set::{Chunk, LogSource};
 use crate::log::store::LogReader;
 use crate::lsn::{Lsn, LsnVector, TransactionPlace};
-use crate::protocol::{Counts, Cut};
+use crate::protocol::{Counts, Cut, EVERY_STAMP, Follows};
 use crate::recovery::records::{Walk, What};
 
 /// What is restored.
@@ -179,7 +179,8 @@ impl<'c> Chooser<'c> {
         let mut end = LsnVector::from_slice(&extents.iter().map(|one| one.end.0).collect::<Vec<_>>());
         end.lower(begun.frozen_end().unwrap_or_default().entries());
         let mut chosen = moved(&begun);
-        chosen.freeze(&end);
+        // What is chosen says the last stamp that counts.
+        chosen.freeze(&end, None);
         let time_us = extents.iter().map(|one| one.time_us).max().unwrap_or(0);
         let is_cut = extents.iter().any(|one| one.is_cut);
         let places = extents.into_iter().map(|one| one.places).collect();
@@ -344,7 +345,12 @@ fn find_in_chunk(
         {
             let said = walk.read(last).map_err(|found| damaged(&found.reason))?;
             let follows = said.follows.map_err(|malformed| damaged(malformed.reason))?;
-            if follows.counts((place.log, seen.start), &Cut::at(frozen)) != Counts::Yes {
+            if let Follows::Stamp(_) = follows {
+                return Err(unusable(
+                    "the logs count epoch by epoch, not transaction by transaction: choose a time".to_owned(),
+                ));
+            }
+            if follows.counts((place.log, seen.start), &Cut::at(frozen, EVERY_STAMP)) != Counts::Yes {
                 return Err(unusable(format!(
                     "transaction {place} does not count: what it depends on is not in the backup"
                 )));

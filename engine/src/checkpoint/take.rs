@@ -80,6 +80,8 @@ pub(super) struct Taker {
 struct Positions {
     beginning: Beginning,
     settled: Vec<u64>,
+    /// At least as large as the stamps of all that it holds.
+    stamp: Option<u64>,
 }
 
 impl Taker {
@@ -147,14 +149,15 @@ impl Taker {
         contents.set_files(&self.known_lengths(lengths));
         let disk = Arc::clone(&self.config.disk);
         let contents_crc32c = contents.store(disk.as_ref(), &self.directory)?;
-        self.wait_for_durable(&positions.settled)?;
-        let Positions { beginning, settled } = positions;
+        self.wait_for_durable(positions)?;
+        let Positions { beginning, settled, stamp } = positions;
         let checkpoint = Checkpoint {
             number,
             incarnation: self.incarnation(),
             from: beginning.from.clone(),
             raised: beginning.reserved.clone(),
             settled: settled.clone(),
+            stamp: *stamp,
             time: Some(captured.rows.at.time()),
             is_phase_odd: false,
             contents_crc32c,
@@ -218,7 +221,8 @@ impl Taker {
         let captured =
             (self.capture)(&mut || beginning = Some(self.logs.beginning()), &mut || settled = reserved());
         let nothing = Beginning { reserved: vec![0; settled.len()], from: vec![0; settled.len()] };
-        (captured, Positions { beginning: beginning.unwrap_or(nothing), settled })
+        let stamp = self.logs.newest_stamp();
+        (captured, Positions { beginning: beginning.unwrap_or(nothing), settled, stamp })
     }
 
     /// The contents without rows.
@@ -330,13 +334,13 @@ impl Taker {
     }
 
     /// Waits until the logs are durable up to what the checkpoint holds (pitfall 27).
-    fn wait_for_durable(&self, settled: &[u64]) -> Result<()> {
+    fn wait_for_durable(&self, Positions { settled, stamp, .. }: &Positions) -> Result<()> {
         if mutant::is_active(Mutant::CheckpointBeforeDurable) {
             return Ok(());
         }
         let needed = LsnVector::from_slice(settled);
         let watch = self.logs.watch();
-        while !watch.covers(&needed) {
+        while !watch.covers(&needed) || stamp.is_some_and(|stamp| watch.durable_stamp() < stamp) {
             watch.check()?;
             if self.is_stopping.load(Ordering::Relaxed) {
                 return Err(is_shut_down());

@@ -21,6 +21,7 @@ use crate::log::record::command::{
 };
 use crate::procedure::frame::Frame;
 use crate::procedure::ir::{Procedure, Replayability};
+use crate::protocol::Protocol;
 use crate::storage::catalog::Catalog;
 use crate::storage::stored_routine::Routine;
 
@@ -101,12 +102,13 @@ impl Call {
 }
 
 /// Whether a compiled routine may be logged as a command, as far as the routine itself is concerned.
-pub(super) fn choose(logging: Logging, logs_commands: bool, procedure: &Procedure) -> LoggingChoice {
+pub(super) fn choose<P: Protocol>(logging: Logging, procedure: &Procedure) -> LoggingChoice {
     if logging == Logging::Data {
         return LoggingChoice::data("hyades.logging is data");
     }
-    if !logs_commands {
-        return LoggingChoice::data("the protocol writes no log");
+    if !P::LOGS_COMMANDS {
+        let only_data = "the protocol logs only data: its log does not order calls";
+        return LoggingChoice::data(if P::WRITES_LOG { only_data } else { "the protocol writes no log" });
     }
     match &procedure.replay {
         Replayability::Deterministic { .. } => LoggingChoice::Command,

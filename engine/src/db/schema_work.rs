@@ -107,7 +107,7 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
 
     fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice {
         match self.procedure(routine) {
-            Ok(procedure) => choose(logging, P::LOGS_COMMANDS, &procedure),
+            Ok(procedure) => choose::<P>(logging, &procedure),
             Err(error) => LoggingChoice::Data(error.to_string().into()),
         }
     }

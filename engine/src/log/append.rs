@@ -289,7 +289,7 @@ impl Logs {
     /// Appends a whole record that belongs to no transaction, on behalf of the log's writer, which goes on to
     /// write it. `None` if there is no room for it at the moment.
     pub fn append_control(&self, log: usize, record: &[u8]) -> Option<Lsn> {
-        let mut reservation = self.buffer(log).reserve(0, record.len()).ok()?;
+        let mut reservation = self.buffer(log).reserve_control(record.len()).ok()?;
         reservation.write(record);
         Some(reservation.publish_quietly())
     }

@@ -59,10 +59,18 @@ pub const MIN_BUFFER_BYTES: usize = 64 << 10;
 const MAX_SMALL_BYTES: usize = 4096;
 /// Longer transactions are fragmented.
 const MAX_LARGE_BYTES: usize = 1 << 20;
+/// Records of transactions leave this room in the ring for control records.
+const CONTROL_BYTES: usize = 4096;
+/// Blocks with nothing but a control record that fit on the disk when it is full: what has been appended may
+/// need one of them to become durable (Silo-R: a milestone).
+const CONTROL_BLOCKS: usize = 8;
+/// Blocks in which a whole ring is flushed if nothing is being filled, one for each `MAX_BLOCK_BYTES`, or
+/// crossed segment.
+const RING_BLOCKS: usize = 64;
 /// Prepared sectors that reservations never count on. Once the ceiling refuses, the rest is flushed in at
-/// most one block for each slot that was still being filled, and one for each `MAX_BLOCK_BYTES` of ring or
-/// crossed segment. Each of them wastes less than a sector.
-pub const SPARE_SECTORS: usize = SLOTS + 64;
+/// most one block for each slot that was still being filled, those of the ring, and those of control records.
+/// Each of them wastes less than a sector.
+pub const SPARE_SECTORS: usize = SLOTS + RING_BLOCKS + CONTROL_BLOCKS;
 
 /// Why nothing was reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +91,7 @@ struct Shape {
     slots: usize,
     small_bytes: usize,
     large_bytes: usize,
+    control_bytes: usize,
 }
 
 /// One log in memory: many workers reserve and fill places in a ring, one logger takes out the filled part up
@@ -115,7 +124,8 @@ impl LogBuffer {
         let capacity = capacity_bytes.max(MIN_BUFFER_BYTES).next_power_of_two();
         let large_bytes = MAX_LARGE_BYTES.min(capacity / 8);
         let small_bytes = MAX_SMALL_BYTES.min(capacity / 8 / SLOTS);
-        LogBuffer::with_shape(Shape { capacity, slots: SLOTS, small_bytes, large_bytes })
+        let control_bytes = CONTROL_BYTES;
+        LogBuffer::with_shape(Shape { capacity, slots: SLOTS, small_bytes, large_bytes, control_bytes })
     }
 
     fn with_shape(shape: Shape) -> (Arc<LogBuffer>, LogBufferReader) {
@@ -145,8 +155,12 @@ impl LogBuffer {
         self.shape.large_bytes
     }
 
-    /// Room kept free for reservations that passed the check together.
+    /// Room kept free for reservations that passed the check together, and for control records.
     pub fn slack_bytes(&self) -> usize {
+        self.together_bytes() + self.shape.control_bytes
+    }
+
+    fn together_bytes(&self) -> usize {
         self.shape.slots * self.shape.small_bytes + self.shape.large_bytes
     }
 
@@ -171,16 +185,46 @@ impl LogBuffer {
         let slot = self.claim_slot(hint)?;
         let one_at_a_time = (length > self.shape.small_bytes).then(|| self.large.lock());
         if let Err(refusal) = self.check_room(length) {
-            self.give_back(slot);
-            self.bell.ring();
-            return Err(refusal);
+            return Err(self.refuse(slot, refusal));
         }
-        let start = self.reserved.fetch_add(length as u64, Ordering::AcqRel);
+        let reservation = self.take_place(slot, length);
         drop(one_at_a_time);
+        Ok(reservation)
+    }
+
+    /// The same for a control record of less than a sector, which may take the room that others leave. Only
+    /// the logger calls this.
+    pub fn reserve_control(&self, length: usize) -> Result<Reservation<'_>, Refusal> {
+        let slot = self.claim_slot(0)?;
+        let start = self.reserved.load(Ordering::Relaxed);
+        let (released, capacity) = (self.limits.released.load(Ordering::Acquire), self.shape.capacity as u64);
+        let wanted = start + (length + self.together_bytes()) as u64;
+        // What is not flushed yet wastes so many sectors at most.
+        let filling = self.slots.iter().filter(|slot| slot.load(Ordering::Relaxed) != IDLE).count() as u64;
+        let blocks = filling + (start - released) * RING_BLOCKS as u64 / capacity + 2;
+        let spare = (SPARE_SECTORS as u64 - blocks.min(SPARE_SECTORS as u64)) * SECTOR_BYTES as u64;
+        if wanted > released + capacity {
+            return Err(self.refuse(slot, Refusal::RingFull));
+        }
+        if wanted as i64 > self.limits.ceiling.load(Ordering::Relaxed) + spare as i64 {
+            return Err(self.refuse(slot, Refusal::NoDiskSpace));
+        }
+        Ok(self.take_place(slot, length))
+    }
+
+    fn refuse(&self, slot: usize, refusal: Refusal) -> Refusal {
+        self.give_back(slot);
+        self.bell.ring();
+        refusal
+    }
+
+    #[inline]
+    fn take_place(&self, slot: usize, length: usize) -> Reservation<'_> {
+        let start = self.reserved.fetch_add(length as u64, Ordering::AcqRel);
         // Invariant 1. The Acquire load also orders our writes after the logger's reads of the same bytes.
         let released = self.limits.released.load(Ordering::Acquire);
         assert!(start + length as u64 <= released + self.shape.capacity as u64, "the log buffer overflows");
-        Ok(Reservation { buffer: self, slot, start, length, written: 0 })
+        Reservation { buffer: self, slot, start, length, written: 0 }
     }
 
     /// Marks a slot with a lower bound of the place that is about to be reserved.

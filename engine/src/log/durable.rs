@@ -4,6 +4,9 @@
 //! goes out when every log is durable up to the entries of its LSN vector. [`DurableWatch`] holds those
 //! positions (paper: PLV) and the waiters. [`Durability`] is what an answer carries.
 //!
+//! A protocol whose records have *stamps* (`protocol::FieldReader`) has one more position: the stamp up to
+//! which all logs are complete. An answer that waits for a stamp waits for that alone.
+//!
 //! There is one heap of waiters for each log, ordered by the position they need there. A waiter is only
 //! in the heap of the first log that does not cover it: an advance touches only the waiters that it releases
 //! (or moves to the next log they need). A logger whose heap is empty pays one fence and one load.
@@ -55,7 +58,8 @@ struct Waiter {
     _signal: Signal,
 }
 
-/// The durable positions of all logs, and the waiters.
+/// The durable positions of all logs, and the waiters. With stamps, the entry after that of the last log is
+/// that of the stamp.
 pub struct DurableWatch {
     durable: Box<[CachePadded<AtomicU64>]>,
     /// How often each has moved.
@@ -68,19 +72,30 @@ pub struct DurableWatch {
 
 impl DurableWatch {
     /// For one log per bell.
-    pub(crate) fn new(bells: Box<[Arc<CachePadded<Bell>>]>) -> Arc<DurableWatch> {
-        let logs = bells.len();
+    pub(crate) fn new(bells: Box<[Arc<CachePadded<Bell>>]>, has_stamps: bool) -> Arc<DurableWatch> {
+        let entries = bells.len() + usize::from(has_stamps);
         Arc::new(DurableWatch {
             bells,
-            durable: (0..logs).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
-            advances: (0..logs).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
-            waiters: (0..logs).map(|_| CachePadded::default()).collect(),
+            durable: (0..entries).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
+            advances: (0..entries).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
+            waiters: (0..entries).map(|_| CachePadded::default()).collect(),
             poison: OnceLock::new(),
         })
     }
 
     pub fn logs(&self) -> usize {
-        self.durable.len()
+        self.bells.len()
+    }
+
+    /// The stamp up to which all logs are durable and complete, with a protocol that has stamps.
+    #[inline]
+    pub fn durable_stamp(&self) -> u64 {
+        self.durable(self.logs()).0
+    }
+
+    /// All logs are durable and complete up to this stamp. One thread at a time calls this.
+    pub fn advance_stamp(&self, to: u64) {
+        self.advance(self.logs(), Lsn(to));
     }
 
     /// Up to where the log is durable.
@@ -158,7 +173,8 @@ impl DurableWatch {
         if let Some((log, until)) = uncovered.first() {
             self.enter((*log, *until), Waiter { needed: needed.clone(), _signal: signal });
             // All that it waits for, one after another.
-            uncovered.iter().for_each(|(log, _)| self.bells[*log].ring_urgently());
+            let bells = uncovered.iter().filter_map(|(log, _)| self.bells.get(*log));
+            bells.for_each(|bell| bell.ring_urgently());
         }
         ticket
     }
@@ -246,6 +262,11 @@ impl Durability {
         let mut needs = Needed::default();
         needs.raise(log, needed);
         Durability { watch: Some(watch.clone()), needed: needs, ticket: None }
+    }
+
+    /// Durable when all logs are complete up to this stamp.
+    pub fn of_stamp(watch: &LocalArc<DurableWatch>, stamp: u64) -> Durability {
+        Durability::in_log(watch, watch.logs(), Lsn(stamp))
     }
 
     pub fn is_durable(&self) -> bool {

@@ -36,9 +36,9 @@ use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 use crate::sync::{LongLock, Ordering, now};
 
-/// Without waiters, a block begins at least this long after the one before ...
+/// See [`LoggerDuty::linger`].
 const LINGER: Duration = Duration::from_millis(1);
-/// ... unless this much is ready.
+/// If this much is ready, a block begins.
 const LINGER_BYTES: u64 = 256 << 10;
 
 /// What a protocol has the logger of one log do in addition to writing what others append.
@@ -57,6 +57,16 @@ pub trait LoggerDuty: Send {
     /// Whether an idle logger should not go to sleep. [`Logs::ring`] makes it check again.
     fn is_due(&self, _logs: &Logs) -> bool {
         false
+    }
+
+    /// Whether a block is due at once: answers wait for it.
+    fn is_urgent(&self, logs: &Logs) -> bool {
+        logs.watch.has_waiters()
+    }
+
+    /// Otherwise, a block begins at least this long after the one before, unless much is ready.
+    fn linger(&self) -> Duration {
+        LINGER
     }
 
     /// The longest time for which an idle logger may sleep.
@@ -310,15 +320,14 @@ impl Logger {
     /// Lets more records accumulate, unless an answer waits.
     fn linger(&mut self, logs: &Logs) {
         let Some(last) = self.last_write else { return };
-        let rest = LINGER.saturating_sub(now().duration_since(last));
+        let rest = self.duty.linger().saturating_sub(now().duration_since(last));
         let is_enough = self.reader.ready().0 - self.reader.position().0 >= LINGER_BYTES;
         if rest.is_zero() || is_enough {
             return;
         }
+        let duty = &self.duty;
         self.reader.doze_unless(rest, || {
-            logs.watch.has_waiters()
-                || logs.is_stopping.load(Ordering::SeqCst)
-                || logs.watch.failure().is_some()
+            duty.is_urgent(logs) || logs.is_stopping.load(Ordering::SeqCst) || logs.watch.failure().is_some()
         });
     }
 

@@ -146,6 +146,10 @@ pub struct Incarnation {
     /// The frozen ELV: up to where each log counts. Absent while the incarnation runs. Entered when it is
     /// closed, or else by the next recovery.
     pub end: Option<Vec<u64>>,
+    /// The last stamp that counts, with a protocol that has stamps. Entered together with `end`, except in a
+    /// backup: what was copied says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<u64>,
     /// What its calls ran with. Empty in manifests from before 2026-11-22.
     #[serde(default)]
     pub foundations: Foundations,
@@ -181,6 +185,10 @@ pub struct Checkpoint {
     pub raised: Vec<u64>,
     /// Up to where each log had been reserved after the time was taken.
     pub settled: Vec<u64>,
+    /// With a protocol that has stamps, one at least as large as those of all transactions up to the time.
+    /// All logs were complete up to it when the checkpoint began to count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<u64>,
     /// The time, in commits of its incarnation. Absent in checkpoints of older programs, which hold the
     /// transactions of a phase and before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -255,9 +263,11 @@ impl Incarnation {
         self.end.as_deref().map(LsnVector::from_slice)
     }
 
-    /// Freezes the ELV: what this incarnation's logs hold beyond it never counts again.
-    pub fn freeze(&mut self, end: &LsnVector) {
+    /// Freezes the ELV, and the last stamp that counts: what this incarnation's logs hold beyond them never
+    /// counts again.
+    pub fn freeze(&mut self, end: &LsnVector, stamp: Option<u64>) {
         self.end = Some((0..self.logs).map(|log| end.get(log).0).collect());
+        self.stamp = stamp;
     }
 }
 
@@ -430,9 +440,10 @@ impl Manifest {
             first_segments,
             starts: Vec::new(),
             end: None,
+            stamp: None,
             foundations: foundations(),
             segments_ahead: None,
-            has_times: config.protocol == ProtocolKind::Taurus,
+            has_times: config.protocol.has_parallel_logs(),
         }
     }
 

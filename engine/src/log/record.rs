@@ -16,23 +16,24 @@
 //!
 //! * `length`: of the whole record, a multiple of 8, so that the next record is found without decoding this
 //!   one.
-//! * `kind`: transaction (1), fragment of a large transaction (2), anchor (3), filler (4). Zero is no kind,
-//!   so that zeroes never read as a record.
+//! * `kind`: transaction (1), fragment of a large transaction (2), anchor (3), filler (4), milestone (5).
+//!   Zero is no kind, so that zeroes never read as a record.
 //! * `flags`: 1 commit (the transaction is complete with this record; pitfall 11), 2 barrier (pitfall 29), 8
-//!   dated: the record has a time (only commits and anchors). 4, until format 5: the transaction's phase was
-//!   odd.
+//!   dated: the record has a time (only commits, anchors and milestones). 4, until format 5: the
+//!   transaction's phase was odd.
 //! * `padding`: the number of unused bytes at the end, which fill up the alignment.
 //! * `time`: the commit time of the transaction (`storage::history`), written into its place just before the
-//!   record is published. In an anchor: what the clock showed before the anchor's place was reserved. The
-//!   other fields then begin at byte 14.
+//!   record is published. In an anchor or a milestone: what the clock showed before its place was reserved.
+//!   The other fields then begin at byte 14.
 //! * `id`: names the large transaction a fragment belongs to, unique in the log and incarnation.
 //! * `field`: the protocol's data on the transaction. Only the protocol knows its length, so it is returned
 //!   in one piece with the body ([`RecordBody::Transaction`], [`crate::protocol::FieldReader`]).
 //! * `body`: encoded operations (`operation`), or a call (`command`). For an anchor the number of logs and
-//!   one durable position for each. For a filler anything.
+//!   one durable position for each. For a milestone a stamp. For a filler anything.
 //!
-//! A transaction draws its time when its record has its place. So every record that comes after an anchor has
-//! a later time than the anchor, whereas records need not be in the order of their times.
+//! Anchors and milestones are *control records*: they are of no transaction, and hold for all that come after
+//! them in their log. A transaction draws its time when its record has its place. So every record that comes
+//! after a control record has a later time, whereas records need not be in the order of their times.
 //!
 //! Files:
 //! * `operation`: changes of rows and of the catalog, draws; `command`: a call, with `argument` (one of its
@@ -76,6 +77,8 @@ const KIND_TRANSACTION: u8 = 1;
 const KIND_FRAGMENT: u8 = 2;
 const KIND_ANCHOR: u8 = 3;
 const KIND_FILLER: u8 = 4;
+/// Only in logs of protocols that programs of record format 7 do not all know, and refuse by name.
+const KIND_MILESTONE: u8 = 5;
 const FLAG_COMMIT: u8 = 1;
 const FLAG_BARRIER: u8 = 2;
 const FLAG_ODD_PHASE: u8 = 4;
@@ -125,12 +128,37 @@ pub enum RecordBody<'a> {
         commit: Option<Commit>,
         content: &'a [u8],
     },
-    Anchor(Anchor),
+    Control(Control),
     /// Space that was reserved and not used.
     Filler,
 }
 
 /// What holds for all records after it in its log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Control {
+    Anchor(Anchor),
+    Milestone(Milestone),
+}
+
+impl Control {
+    /// All records after it have later commit times. Anchors of older programs do not say.
+    pub fn time(&self) -> Option<u64> {
+        match self {
+            Control::Anchor(anchor) => anchor.time,
+            Control::Milestone(milestone) => Some(milestone.time),
+        }
+    }
+}
+
+/// All records after it have larger stamps (Silo-R: epochs).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Milestone {
+    pub stamp: u64,
+    /// All of them have later commit times.
+    pub time: u64,
+}
+
+/// Up to where all logs were durable that records after it in its log may follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchor {
     /// Every log was durable up to these positions when the record was appended (paper: LPLV).
@@ -265,7 +293,7 @@ fn decode_body(record: &[u8]) -> Result<RecordBody<'_>, Malformed> {
         return malformed(6, "a log record has an impossible header");
     }
     if flags & !(FLAG_COMMIT | FLAG_BARRIER | FLAG_ODD_PHASE | FLAG_DATED) != 0
-        || (is_dated && flags & FLAG_COMMIT == 0 && kind != KIND_ANCHOR)
+        || (is_dated && flags & FLAG_COMMIT == 0 && !matches!(kind, KIND_ANCHOR | KIND_MILESTONE))
     {
         return malformed(5, "a log record has unknown flags");
     }
@@ -281,7 +309,12 @@ fn decode_body(record: &[u8]) -> Result<RecordBody<'_>, Malformed> {
         }
         (KIND_ANCHOR, _) => {
             let durable = decode_anchor(used, &mut offset)?;
-            Ok(RecordBody::Anchor(Anchor { durable, time }))
+            Ok(RecordBody::Control(Control::Anchor(Anchor { durable, time })))
+        }
+        (KIND_MILESTONE, _) => {
+            let Some(time) = time else { return malformed(5, "a milestone has no time") };
+            let stamp = read_varint(used, &mut offset)?;
+            Ok(RecordBody::Control(Control::Milestone(Milestone { stamp, time })))
         }
         (KIND_FILLER, _) => Ok(RecordBody::Filler),
         _ => malformed(4, "a log record is of unknown kind"),
@@ -341,6 +374,14 @@ pub fn encode_anchor(record: &mut Vec<u8>, durable: &[u64], time: Option<u64>) {
     for position in durable {
         write_position(record, *position);
     }
+    let length = finish_header(record, 0);
+    record.resize(length, 0);
+}
+
+/// Writes a whole milestone, padding included, into `record` (which it clears).
+pub fn encode_milestone(record: &mut Vec<u8>, Milestone { stamp, time }: Milestone) {
+    begin_record(record, KIND_MILESTONE, FLAG_DATED, Some(time));
+    write_varint(record, stamp);
     let length = finish_header(record, 0);
     record.resize(length, 0);
 }

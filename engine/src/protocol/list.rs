@@ -6,6 +6,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::none::NoLog;
 use super::serial::Serial;
+use super::silor::SiloR;
 use super::taurus::Taurus;
 use super::{Protocol, Recovery};
 use crate::config::{Config, ProtocolKind};
@@ -24,6 +25,7 @@ pub fn with_protocol<W: WithProtocol>(kind: ProtocolKind, what: W) -> W::Output 
         ProtocolKind::None => what.with::<NoLog>(),
         ProtocolKind::Serial => what.with::<Serial>(),
         ProtocolKind::Taurus => what.with::<Taurus>(),
+        ProtocolKind::SiloR => what.with::<SiloR>(),
     }
 }
 
@@ -43,6 +45,21 @@ pub(crate) fn check(config: &Config) -> Result<()> {
     }
 
     with_protocol(config.protocol, Check(config))
+}
+
+/// Whether a log record of this protocol may hold a call in place of changes.
+pub fn logs_commands(kind: ProtocolKind) -> bool {
+    struct LogsCommands;
+
+    impl WithProtocol for LogsCommands {
+        type Output = bool;
+
+        fn with<P: Protocol>(self) -> bool {
+            P::LOGS_COMMANDS
+        }
+    }
+
+    with_protocol(kind, LogsCommands)
 }
 
 /// The logs that an incarnation has with this configuration.

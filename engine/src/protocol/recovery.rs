@@ -11,16 +11,19 @@
 //! after it was read, when more is known of the ends of the logs. So whatever decides is in [`Follows`],
 //! which can be kept, and only what is needed to read the next field stays in the reader.
 //!
-//! How other protocols fit, each with a variant of `Follows` and a word in `Cut`:
+//! A *stamp* is a number that a record has in place of positions: it follows everything with a smaller one,
+//! in whatever log. A log is *complete* up to a stamp if all that comes after in it has a larger one. The cut
+//! is then the smallest of the stamps up to which the logs that were found are complete. Silo-R's stamps are
+//! its epochs, and milestones (control records) say up to which of them a log is complete.
 //!
-//! * Silo-R: an epoch, the field plus the epoch of the log's last mark, a control record. The cut gains the
-//!   smallest last mark of all logs: a record counts if its epoch is at most that, and is unsettled as long
-//!   as marks are still read. A salvage lowers the word to the epoch before the first loss.
-//! * Plover: a GSN, the field plus the log's last GSN, which heartbeats raise. The cut gains the smallest
-//!   last GSN of all logs, so a search for the cut reads every field.
-//! * Dependency graph: ids (a log and a position each), without those at or below the log's anchor. The cut
-//!   gains the ids that were read and do not count. A node counts if its ids do, and is unsettled until they
-//!   are settled: what is kept of it is judged again, as `recovery::log_summary` does.
+//! How other protocols fit:
+//!
+//! * Plover: a GSN is a stamp, the field plus the log's last GSN. A log is complete up to the last one in it,
+//!   or to that of a heartbeat, which is a milestone; so a search for the cut reads every field.
+//! * Dependency graph, with a variant of `Follows`: ids (a log and a position each), without those at or
+//!   below the log's anchor. The cut gains the ids that were read and do not count. A node counts if its ids
+//!   do, and is unsettled until they are settled: what is kept of it is judged again, as
+//!   `recovery::log_summary` does.
 //! * Changes of rows are replayed key by key, in the order of their times, whatever the protocol
 //!   (`recovery::by_key`): its logs need anchors with times. `Order` says how calls are replayed, and gains a
 //!   variant for the graph.
@@ -28,12 +31,18 @@
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use crate::log::record::Malformed;
+use crate::log::manifest::Incarnation;
+use crate::log::record::{Control, Malformed};
 use crate::lsn::{Lsn, LsnVector};
 
 /// What must be known of a protocol to read the logs of one incarnation.
 pub trait Recovery: Send + Sync {
     fn order(&self) -> Order;
+
+    /// Whether stamps say which records count.
+    fn has_stamps(&self) -> bool {
+        false
+    }
 
     /// The reader of one log, which begins before its first record.
     fn reader(&self) -> Box<dyn FieldReader>;
@@ -46,13 +55,19 @@ pub enum Order {
     Total,
     /// Each record follows what lies below a position of each log.
     Positions,
+    /// There are none: all is replayed in the order of commit times.
+    Times,
 }
 
 /// Reads the fields in one log. It sees control records and fields in log order.
 pub trait FieldReader: Send {
-    /// An anchor: every log was durable up to these positions when it was appended. From here on
-    /// [`FieldReader::follows`] is what all transactions at this place follow.
-    fn anchor(&mut self, durable: &LsnVector);
+    /// A control record. From here on [`FieldReader::follows`] is what all transactions at this place follow.
+    fn control(&mut self, control: &Control);
+
+    /// The stamp up to which the log is complete, as far as it has been read. 0 without stamps.
+    fn complete(&self) -> u64 {
+        0
+    }
 
     /// The length of the field at the beginning of a transaction's content.
     ///
@@ -79,12 +94,18 @@ pub enum Follows<'r> {
     AllBefore,
     /// In each log, everything below a position (Taurus: its pre-append LV).
     Positions(&'r Positions),
+    /// Everything with a smaller stamp.
+    Stamp(u64),
 }
 
 /// What a transaction follows that is judged later, in logs that have lost nothing: without what anchors say,
 /// which is durable.
 #[derive(Clone, Debug)]
-pub struct KeptFollows(Option<Positions>);
+pub enum KeptFollows {
+    AllBefore,
+    Positions(Box<Positions>),
+    Stamp(u64),
+}
 
 /// See [`Follows::Positions`].
 #[derive(Clone, Debug)]
@@ -96,7 +117,8 @@ pub struct Positions {
     names_any: bool,
 }
 
-/// How far logs count. Both bounds are the same, the ELV, once all is known and nothing is lost.
+/// How far logs count. Both bounds are the same, the ELV, once all is known and nothing is lost; and so are
+/// the two of stamps.
 #[derive(Clone, Debug)]
 pub struct Cut {
     /// A record that follows nothing beyond these positions counts.
@@ -106,6 +128,10 @@ pub struct Cut {
     pub known: LsnVector,
     /// Something that was durable is lost, so that an anchor may name it.
     pub has_lost: bool,
+    /// As `limit`: a record with a stamp up to this counts.
+    pub stamp_limit: u64,
+    /// As `known`: one with a larger stamp than this does not.
+    pub stamp_known: u64,
 }
 
 /// Whether a transaction counts.
@@ -120,16 +146,31 @@ pub enum Counts {
     },
 }
 
+/// Up to which stamp records count, where no stamp is too large: there are none, or all count.
+pub const EVERY_STAMP: u64 = u64::MAX;
+
 impl Cut {
-    /// The ends of all logs are known.
-    pub fn at(ends: &LsnVector) -> Cut {
-        Cut { limit: ends.clone(), known: ends.clone(), has_lost: false }
+    /// That of an incarnation that has ended.
+    pub fn of(incarnation: &Incarnation) -> Option<Cut> {
+        Some(Cut::at(&incarnation.frozen_end()?, incarnation.stamp.unwrap_or(EVERY_STAMP)))
     }
 
-    /// The logs have been read up to here, or are durable up to here, and go on.
-    pub fn not_before(reached: LsnVector) -> Cut {
+    /// The ends of all logs are known, and the last stamp that counts.
+    pub fn at(ends: &LsnVector, stamp: u64) -> Cut {
+        Cut {
+            limit: ends.clone(),
+            known: ends.clone(),
+            has_lost: false,
+            stamp_limit: stamp,
+            stamp_known: stamp,
+        }
+    }
+
+    /// The logs have been read up to here, or are durable up to here, where all are complete up to this
+    /// stamp. They go on.
+    pub fn not_before(reached: LsnVector, stamp: u64) -> Cut {
         let known = LsnVector::from_slice(&vec![u64::MAX; reached.len()]);
-        Cut { limit: reached, known, has_lost: false }
+        Cut { limit: reached, known, has_lost: false, stamp_limit: stamp, stamp_known: EVERY_STAMP }
     }
 }
 
@@ -141,6 +182,9 @@ impl<'r> Follows<'r> {
             Follows::AllBefore if start > cut.known.get(log) => return Counts::No,
             Follows::AllBefore if start > cut.limit.get(log) => return Counts::Unsettled { on_log: log },
             Follows::AllBefore => return Counts::Yes,
+            Follows::Stamp(stamp) if *stamp > cut.stamp_known => return Counts::No,
+            Follows::Stamp(stamp) if *stamp > cut.stamp_limit => return Counts::Unsettled { on_log: log },
+            Follows::Stamp(_) => return Counts::Yes,
             Follows::Positions(positions) => positions,
         };
         // What anchors name is durable.
@@ -175,7 +219,7 @@ impl<'r> Follows<'r> {
     #[inline]
     pub fn is_own(&self) -> bool {
         match self {
-            Follows::AllBefore => true,
+            Follows::AllBefore | Follows::Stamp(_) => true,
             Follows::Positions(positions) => positions.names_any,
         }
     }
@@ -187,6 +231,8 @@ impl<'r> Follows<'r> {
     pub fn extend_positions(&self, start: Lsn, known: &LsnVector, into: &mut Vec<u64>) {
         match self {
             Follows::AllBefore => into.push(start.0),
+            // No positions are known.
+            Follows::Stamp(_) => into.extend(known.entries().iter().map(|_| 0)),
             Follows::Positions(positions) => into.extend(positions.up_to(known.entries(), true)),
         }
     }
@@ -209,15 +255,24 @@ impl<'r> Follows<'r> {
     }
 
     pub fn keep(&self) -> KeptFollows {
-        let Follows::Positions(Positions { named, names_any, .. }) = self else { return KeptFollows(None) };
+        let Positions { named, names_any, .. } = match self {
+            Follows::AllBefore => return KeptFollows::AllBefore,
+            Follows::Stamp(stamp) => return KeptFollows::Stamp(*stamp),
+            Follows::Positions(positions) => positions,
+        };
         let named = if *names_any { named.clone() } else { LsnVector::default() };
-        KeptFollows(Some(Positions { base: LsnVector::default(), named, names_any: *names_any }))
+        let kept = Positions { base: LsnVector::default(), named, names_any: *names_any };
+        KeptFollows::Positions(Box::new(kept))
     }
 }
 
 impl KeptFollows {
     pub fn follows(&self) -> Follows<'_> {
-        self.0.as_ref().map_or(Follows::AllBefore, Follows::Positions)
+        match self {
+            KeptFollows::AllBefore => Follows::AllBefore,
+            KeptFollows::Positions(positions) => Follows::Positions(positions),
+            KeptFollows::Stamp(stamp) => Follows::Stamp(*stamp),
+        }
     }
 }
 

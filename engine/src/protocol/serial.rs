@@ -53,9 +53,9 @@ use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{LogShape, MAX_STRIPES, Manifest};
-use crate::log::record::Malformed;
+use crate::log::record::{Control, Malformed};
 use crate::log::{Logs, RunningLogs};
-use crate::lsn::{Lsn, LsnVector};
+use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 
 /// The only log.
@@ -156,7 +156,7 @@ impl Recovery for LogOrder {
 
 impl FieldReader for LogOrder {
     /// Logs from before 2026-11-23 have anchors. They say nothing that a record's own place does not.
-    fn anchor(&mut self, _durable: &LsnVector) {}
+    fn control(&mut self, _control: &Control) {}
 
     fn field_bytes(&self, content: &[u8]) -> std::result::Result<usize, Malformed> {
         match content.first() {

@@ -101,7 +101,7 @@ use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{LogShape, Manifest};
 use crate::log::record::varint::{read_varint, write_varint};
-use crate::log::record::{MAX_LOGS, Malformed, encode_anchor, read_position, write_position};
+use crate::log::record::{Control, MAX_LOGS, Malformed, encode_anchor, read_position, write_position};
 use crate::log::{DurableBlock, LoggerDuty, Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector, logs_in};
 use crate::mutant::{self, Mutant};
@@ -565,8 +565,10 @@ struct VectorReader {
 }
 
 impl FieldReader for VectorReader {
-    fn anchor(&mut self, durable: &LsnVector) {
-        self.positions.rebase(durable);
+    fn control(&mut self, control: &Control) {
+        if let Control::Anchor(anchor) = control {
+            self.positions.rebase(&anchor.durable);
+        }
     }
 
     fn field_bytes(&self, content: &[u8]) -> std::result::Result<usize, Malformed> {

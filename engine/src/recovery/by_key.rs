@@ -29,7 +29,8 @@
 //!
 //! **When it ends early.** If a record or an anchor has no time (logs of older programs), if there are many
 //! calls, or if the bounds of the logs lie so far apart that too much would have to be kept, the rest is left
-//! to the schedule (`schedule`), which orders records by what they follow.
+//! to the schedule (`schedule`), which orders records by what they follow. Not so where the protocol's
+//! records do not say what they follow.
 //!
 //! Invariants:
 //! 1. A round has all records that count between the round before it and its own last number: each log's
@@ -129,6 +130,8 @@ pub(crate) struct ByKeyOptions {
     pub(crate) numbering: Numbering,
     /// Nothing in the logs that is to be replayed has an order number up to this.
     pub(crate) after: u64,
+    /// Nothing may be left to the schedule, which knows no order of these records.
+    pub(crate) is_all: bool,
 }
 
 /// What [`run`] has done.
@@ -176,7 +179,9 @@ pub(crate) fn run<S: Source, R: ReplayByKey>(
         replay,
         numbering: options.numbering,
         partitions,
-        state: LongLock::new(State::new(&positions, partitions, workers, options.after)),
+        state: LongLock::new(
+            State::new(&positions, partitions, workers, options.after).for_all(options.is_all),
+        ),
         changed: Condvar::new(),
     });
     let others = (1..workers).map(|_| ByKey::work);

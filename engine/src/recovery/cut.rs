@@ -11,6 +11,9 @@
 //! still shows bytes that a later power cut would remove. They must not be counted, used for answers, and
 //! then lost.
 //!
+//! With a protocol that has stamps, the cut has one as well: the smallest of those up to which the logs are
+//! complete (`protocol::FieldReader::complete`).
+//!
 //! A durable position may lie inside a record that continues in the next block, so an anchor may exceed the
 //! ELV by a part of one record. `replay_source` therefore lowers anchors to the ELV: a vector entry that was
 //! left out because of the anchor is the end of a record, hence at most the ELV.
@@ -24,30 +27,34 @@ use super::each_log::for_each_log;
 use super::log_summary::LogSummary;
 use super::records::Walk;
 use crate::config::Config;
-use crate::log::manifest::Manifest;
+use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::log_set;
 use crate::log::set::{LogEnd, LogSet, Tail};
 use crate::lsn::LsnVector;
 use crate::mutant::{self, Mutant};
+use crate::protocol::list::recovery;
+use crate::protocol::{Cut, EVERY_STAMP};
 
 /// What was found in one log.
 struct Scanned {
     end: LogEnd,
     /// The largest positions that its anchors, or its digest, call durable.
     durable: LsnVector,
+    /// The stamp up to which it is complete.
+    complete: u64,
     /// Covers all its records, if it was asked for.
     summary: Option<LogSummary>,
 }
 
-/// The ELV of the manifest's incarnation at `place`, and how each of its logs ends. There is one summary for
-/// each log, which takes all its records, or none at all.
+/// The cut of the manifest's incarnation at `place`, which has not ended, and how each of its logs ends.
+/// There is one summary for each log, which takes all its records, or none at all.
 pub(super) fn find_end(
     config: &Config,
     manifest: &Manifest,
     place: usize,
     workers: usize,
     summaries: Vec<LogSummary>,
-) -> Result<(LsnVector, Vec<LogTail>, Vec<LogSummary>)> {
+) -> Result<(Cut, Vec<LogTail>, Vec<LogSummary>)> {
     let incarnation = &manifest.incarnations[place];
     let set = log_set(config, manifest, incarnation);
     let from = manifest.replay_from(incarnation);
@@ -72,6 +79,10 @@ pub(super) fn find_end(
     for one in &scanned {
         durable.raise(one.durable.entries());
     }
+    let stamp = match has_stamps(incarnation)? {
+        true => last_stamp(manifest, incarnation, scanned.iter().map(|one| one.complete)),
+        false => EVERY_STAMP,
+    };
     let mut end = LsnVector::zero(incarnation.logs);
     let (mut tails, mut summaries) = (Vec::new(), Vec::new());
     for (log, one) in scanned.into_iter().enumerate() {
@@ -80,7 +91,46 @@ pub(super) fn find_end(
         tails.push(LogTail { incarnation: incarnation.number, log, end: one.end });
         summaries.extend(one.summary);
     }
-    Ok((end, tails, summaries))
+    Ok((Cut::at(&end, stamp), tails, summaries))
+}
+
+fn has_stamps(incarnation: &Incarnation) -> Result<bool> {
+    Ok(incarnation.logs > 0 && recovery(&incarnation.protocol, incarnation.logs)?.has_stamps())
+}
+
+/// The last stamp that counts, given up to which one each log is complete.
+fn last_stamp(manifest: &Manifest, incarnation: &Incarnation, logs: impl Iterator<Item = u64>) -> u64 {
+    let known = manifest.checkpoint_of(incarnation).and_then(|checkpoint| checkpoint.stamp);
+    let found = match mutant::is_active(Mutant::StampOfTheFurthest) {
+        true => logs.max(),
+        false => logs.min(),
+    };
+    found.max(known).unwrap_or(0)
+}
+
+/// The last stamp that counts of an incarnation that has ended, as its logs say up to there. `None` if it has
+/// no stamps.
+pub(super) fn find_stamp(
+    config: &Config,
+    manifest: &Manifest,
+    incarnation: &Incarnation,
+) -> Result<Option<u64>> {
+    if !has_stamps(incarnation)? {
+        return Ok(None);
+    }
+    let set = log_set(config, manifest, incarnation);
+    let (from, end) = (manifest.replay_from(incarnation), incarnation.frozen_end().unwrap_or_default());
+    let mut found = Vec::new();
+    for log in 0..incarnation.logs {
+        let mut walk: Walk<()> = Walk::new(incarnation, log)?.from(from.get(log)).up_to(end.get(log));
+        let mut source = set.source(log, from.get(log))?;
+        source.stop_at(end.get(log));
+        while let Some(chunk) = source.next_chunk()? {
+            walk.pass(chunk.start, &chunk.bytes).map_err(|damaged| damaged.in_log_of(set.as_ref(), log))?;
+        }
+        found.push(walk.complete());
+    }
+    Ok(Some(last_stamp(manifest, incarnation, found.into_iter())))
 }
 
 /// How a log ends that was not closed.
@@ -147,7 +197,12 @@ fn scan(set: &dyn LogSet, log: usize, mut eye: Eye) -> Result<Scanned> {
         return Err(Error::fatal(sqlstate::INTERNAL_ERROR, message));
     };
     Ok(match eye {
-        Eye::Walk(walk) => Scanned { end, durable: walk.durable().clone(), summary: None },
-        Eye::Summary(summary) => Scanned { end, durable: summary.durable().clone(), summary: Some(*summary) },
+        Eye::Walk(walk) => {
+            Scanned { end, durable: walk.durable().clone(), complete: walk.complete(), summary: None }
+        }
+        Eye::Summary(summary) => {
+            let (durable, complete) = (summary.durable().clone(), summary.complete());
+            Scanned { end, durable, complete, summary: Some(*summary) }
+        }
     })
 }

@@ -9,7 +9,8 @@
 //!
 //! **What is read.** Segments that are full. The one that is being written is left alone: reading it would
 //! bring its pages into the system's cache, which the logger bypasses. So nothing is concluded from how a log
-//! ends. Striped logs, which write several segments at a time, have no digest.
+//! ends. Striped logs, which write several segments at a time, have no digest, nor have
+//! logs whose records count by stamps.
 //!
 //! **Large transactions.** A restart that begins at a position needs all pieces of the transactions that are
 //! complete only after it. So the position in the file is at most the beginning of the first piece of every
@@ -67,7 +68,9 @@ impl Digester {
     /// `None` if the configuration asks for no digests.
     pub(crate) fn start(config: &Config, logs: &Arc<Logs>) -> Result<Option<Digester>> {
         let is_striped = config.log_directories.len() > 1;
-        if config.restart != RestartMode::OnDemand || is_striped {
+        // That a log is durable does not say which stamps count.
+        let has_stamps = logs.newest_stamp().is_some();
+        if config.restart != RestartMode::OnDemand || is_striped || has_stamps {
             return Ok(None);
         }
         let shared: Arc<Shared> = Arc::default();

@@ -63,9 +63,10 @@ impl ToReplay<'_> {
     fn by_key_options(&self, beginning: &Beginning) -> Result<ByKeyOptions> {
         let (numbering, after) = match self.order()? {
             Order::Total => (Numbering::Place, beginning.from.first().copied().unwrap_or(0)),
-            Order::Positions => (Numbering::Time, beginning.after),
+            Order::Positions | Order::Times => (Numbering::Time, beginning.after),
         };
-        Ok(ByKeyOptions { workers: self.workers, numbering, after })
+        let is_all = self.order()? == Order::Times;
+        Ok(ByKeyOptions { workers: self.workers, numbering, after, is_all })
     }
 
     /// What a replay by positions begins with.
@@ -202,7 +203,7 @@ pub(super) fn replay_incarnation<R: ReplayByKey>(
     to_replay: &ToReplay<'_>,
     replay: Arc<R>,
 ) -> Result<Replayed> {
-    if config.replays_by_position {
+    if config.replays_by_position && to_replay.order()? != Order::Times {
         return replay_by_schedule(config, to_replay, replay);
     }
     let (sources, options) = to_replay.by_key(config)?;

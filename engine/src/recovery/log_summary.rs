@@ -49,22 +49,31 @@ const MOST_KEPT_BYTES: usize = 64 << 20;
 /// How far the logs count.
 enum Bound {
     /// Not known yet. The logs have been read this far.
-    Read(Arc<[AtomicU64]>),
+    Read(Arc<[Reached]>),
     /// Not known yet. The logs are durable up to here, and grow.
     Durable(LsnVector),
     /// The logs end here.
-    Known(LsnVector),
+    Known(Cut),
+}
+
+/// How far a log has been read.
+struct Reached {
+    position: AtomicU64,
+    /// The stamp up to which it is complete there.
+    stamp: AtomicU64,
 }
 
 impl Bound {
     fn cut(&self) -> Cut {
         match self {
             Bound::Read(read) => {
-                let reached: Vec<u64> = read.iter().map(|read| read.load(Ordering::Relaxed)).collect();
-                Cut::not_before(LsnVector::from_slice(&reached))
+                let reached: Vec<u64> =
+                    read.iter().map(|read| read.position.load(Ordering::Relaxed)).collect();
+                let stamp = read.iter().map(|read| read.stamp.load(Ordering::Relaxed)).min();
+                Cut::not_before(LsnVector::from_slice(&reached), stamp.unwrap_or(0))
             }
-            Bound::Durable(end) => Cut::not_before(end.clone()),
-            Bound::Known(end) => Cut::at(end),
+            Bound::Durable(end) => Cut::not_before(end.clone(), 0),
+            Bound::Known(cut) => cut.clone(),
         }
     }
 }
@@ -118,17 +127,19 @@ impl LogSummary {
     ) -> Result<Vec<LogSummary>> {
         let digest = digest::find(config, manifest, incarnation);
         let from = manifest.replay_from(incarnation);
-        let read: Arc<[AtomicU64]> = from.entries().iter().map(|from| AtomicU64::new(*from)).collect();
+        let stamp = manifest.checkpoint_of(incarnation).and_then(|checkpoint| checkpoint.stamp).unwrap_or(0);
+        let reached = |from: &u64| Reached { position: AtomicU64::new(*from), stamp: AtomicU64::new(stamp) };
+        let read: Arc<[Reached]> = from.entries().iter().map(reached).collect();
         let summary = |log: usize| {
-            let bound = match incarnation.frozen_end() {
-                Some(end) => Bound::Known(end),
+            let bound = match Cut::of(incarnation) {
+                Some(cut) => Bound::Known(cut),
                 None => Bound::Read(Arc::clone(&read)),
             };
             let sequences = Sequences::Raised(Arc::clone(databases));
             let mut summary = LogSummary::new(manifest, incarnation, log, bound, sequences)?;
             if let Some(digest) = &digest {
                 summary.begin_with(&digest.logs[log], &digest.durable);
-                read[log].store(summary.position().0, Ordering::Relaxed);
+                read[log].position.store(summary.position().0, Ordering::Relaxed);
             }
             Ok(summary)
         };
@@ -162,7 +173,7 @@ impl LogSummary {
             bound,
             last: Last::default(),
             extents: Some(Collector::after(Extents::default())),
-            needs_times: recovery(&incarnation.protocol, incarnation.logs)?.order() == Order::Positions,
+            needs_times: recovery(&incarnation.protocol, incarnation.logs)?.order() != Order::Total,
             sequences,
             recent: None,
             unjudged: Vec::new(),
@@ -196,6 +207,11 @@ impl LogSummary {
     /// Up to where all logs are known to have been durable.
     pub(super) fn durable(&self) -> &LsnVector {
         self.walk.durable()
+    }
+
+    /// The stamp up to which the log is complete, as far as it has been read.
+    pub(super) fn complete(&self) -> u64 {
+        self.walk.complete()
     }
 
     /// Takes no record that ends after this position.
@@ -299,7 +315,10 @@ impl LogSummary {
     /// A chunk has been taken.
     pub(super) fn passed(&mut self) {
         match &self.bound {
-            Bound::Read(read) => read[self.log].store(self.position().0, Ordering::Relaxed),
+            Bound::Read(read) => {
+                read[self.log].position.store(self.position().0, Ordering::Relaxed);
+                read[self.log].stamp.fetch_max(self.walk.complete(), Ordering::Relaxed);
+            }
             Bound::Durable(_) => {
                 let kept_bytes = self.walk.unfinished().map(Pieces::kept_bytes).sum::<usize>();
                 self.is_given_up |= kept_bytes > MOST_KEPT_BYTES;
@@ -317,9 +336,9 @@ impl LogSummary {
         }
     }
 
-    /// Judges the remaining transactions by the ends of all logs. `None` if the summary has been given up.
-    pub(super) fn conclude(mut self, end: &LsnVector) -> Option<Said> {
-        self.bound = Bound::Known(end.clone());
+    /// Judges the remaining transactions by how far all logs count. `None` if the summary has been given up.
+    pub(super) fn conclude(mut self, cut: &Cut) -> Option<Said> {
+        self.bound = Bound::Known(cut.clone());
         self.judge();
         self.note_recent();
         let position = self.position().0;
@@ -530,7 +549,7 @@ mod tests {
     use crate::disk::MemoryDisk;
     use crate::log::manifest::{LogShape, Manifest};
     use crate::lsn::{Lsn, LsnVector};
-    use crate::protocol::{Follows, Positions};
+    use crate::protocol::{Cut, EVERY_STAMP, Follows, Positions};
     use crate::recovery::log_summary::{JUDGED_TOGETHER, LogSummary, MOST_UNJUDGED, Unjudged};
     use crate::storage::databases::Databases;
 
@@ -561,7 +580,7 @@ mod tests {
         let config = Config { disk: Arc::new(MemoryDisk::default()), ..Config::new(PathBuf::from("data")) };
         let mut incarnation = manifest.plan_incarnation(&config, shape);
         if let Some(end) = end {
-            incarnation.freeze(&LsnVector::from_slice(end));
+            incarnation.freeze(&LsnVector::from_slice(end), None);
         }
         let summaries =
             LogSummary::of_each(&config, &manifest, &incarnation, databases).expect("it is known");
@@ -576,6 +595,10 @@ mod tests {
         let follows = Follows::Positions(&positions).keep();
         let states = [(SEQUENCE, state)].into();
         Unjudged { start: Lsn::ZERO, end: 8, follows, states, changes_catalog: false }
+    }
+
+    fn cut(ends: &[u64]) -> Cut {
+        Cut::at(&LsnVector::from_slice(ends), EVERY_STAMP)
     }
 
     fn read_to(summary: &mut LogSummary, position: u64) {
@@ -599,7 +622,7 @@ mod tests {
         one.judge();
         assert_eq!((value(&databases), one.unjudged.len()), (20, 2));
         // The other log ends at 128: a transaction that names a later position is a zombie.
-        assert!(one.conclude(&LsnVector::from_slice(&[256, 128])).is_some());
+        assert!(one.conclude(&cut(&[256, 128])).is_some());
         assert_eq!(value(&databases), 30);
     }
 
@@ -611,7 +634,7 @@ mod tests {
         read_to(&mut other, 128);
         one.judge_or_keep(set(20, &[0, 128]));
         one.judge_or_keep(set(10, &[0, 64]));
-        let last = one.conclude(&LsnVector::from_slice(&[256, 64]));
+        let last = one.conclude(&cut(&[256, 64]));
         assert_eq!((value(&databases), last.map(|said| said.last.sequences)), (10, Some(8)));
     }
 
@@ -637,6 +660,6 @@ mod tests {
         read_to(&mut one, 64);
         one.judge_or_keep(set(5, &[0, 64]));
         assert!(one.unjudged.is_empty());
-        assert!(one.conclude(&LsnVector::from_slice(&[64, 64])).is_none());
+        assert!(one.conclude(&cut(&[64, 64])).is_none());
     }
 }

@@ -2,7 +2,7 @@
 //! see a log through it.
 //!
 //! ```text
-//!   chunk --next--> record --+-- anchor -----------------------> what holds for all records after it
+//!   chunk --next--> record --+-- control record ---------------> what holds for all records after it
 //!                            +-- fragment, not the last -------> gathered until the last one comes
 //!                            +-- of what a checkpoint holds ---> passed
 //!                            +-- (last) record of another transaction
@@ -31,7 +31,7 @@ use std::sync::Arc;
 use hyades_types::error::{Error, Result};
 
 use crate::log::manifest::{Checkpoint, Incarnation};
-use crate::log::record::{Anchor, Commit, Malformed, RecordBody, Records};
+use crate::log::record::{Anchor, Commit, Control, Malformed, RecordBody, Records};
 use crate::log::set::LogSet;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
@@ -145,7 +145,7 @@ pub(crate) enum What<'c> {
         transaction: u64,
         bytes: usize,
     },
-    Anchor(Anchor),
+    Control(Control),
     Filler,
 }
 
@@ -177,7 +177,7 @@ pub(crate) enum Body<'c, W> {
 /// Reads the protocol's fields at one place of a log.
 pub(super) struct Fields {
     reader: Box<dyn FieldReader>,
-    /// The time of the last anchor: all transactions after it are later.
+    /// The time of the last control record: all transactions after it are later.
     bound: Option<u64>,
     has_skipped: bool,
 }
@@ -189,9 +189,9 @@ impl Fields {
     }
 
     /// What all transactions follow from here on.
-    pub(super) fn take_anchor(&mut self, anchor: &Anchor) {
-        self.reader.anchor(&anchor.durable);
-        self.bound = anchor.time.or(self.bound);
+    pub(super) fn take_control(&mut self, control: &Control) {
+        self.reader.control(control);
+        self.bound = control.time().or(self.bound);
     }
 
     /// Reads the field at the beginning of a transaction's content, and returns its length, and what is wrong
@@ -213,14 +213,15 @@ impl Fields {
         let is_late = time.is_some_and(|time| self.bound.is_some_and(|bound| time <= bound));
         let read = match is_late {
             true => {
-                Err(Malformed { offset: 0, reason: "a transaction is not later than the anchor before it" })
+                let reason = "a transaction is not later than the control record before it";
+                Err(Malformed { offset: 0, reason })
             }
             false => self.reader.read(&content[..field_bytes]),
         };
         Ok((field_bytes, if self.has_skipped { Ok(()) } else { read }))
     }
 
-    /// What the transaction follows that was read last; after an anchor, what all from there on follow.
+    /// What the transaction follows that was read last; after a control record, what all from there on do.
     #[inline]
     pub(super) fn follows(&self) -> Follows<'_> {
         self.reader.follows()
@@ -293,7 +294,7 @@ impl<G> Walk<G> {
         self.position.unwrap_or(Lsn::ZERO)
     }
 
-    /// The time of the last anchor that has one: all transactions after it are later.
+    /// The time of the last control record that has one: all transactions after it are later.
     pub(super) fn bound(&self) -> Option<u64> {
         self.fields.bound
     }
@@ -301,6 +302,11 @@ impl<G> Walk<G> {
     /// The largest positions up to which the anchors say that the logs were durable.
     pub(super) fn durable(&self) -> &LsnVector {
         &self.durable
+    }
+
+    /// The stamp up to which the log is complete where the walk is ([`FieldReader::complete`]).
+    pub(crate) fn complete(&self) -> u64 {
+        self.fields.reader.complete()
     }
 
     /// It is known from elsewhere that the logs were durable up to these positions.
@@ -354,7 +360,7 @@ impl<G> Walk<G> {
         self.fields.fork()
     }
 
-    /// What the transaction follows that was read last; after an anchor, what all from there on follow.
+    /// What the transaction follows that was read last; after a control record, what all from there on do.
     #[inline]
     pub(super) fn follows(&self) -> Follows<'_> {
         self.fields.follows()
@@ -372,8 +378,17 @@ impl<G> Walk<G> {
         Err(Damaged::new(self.position(), reason))
     }
 
-    /// Anchors hold for all transactions after them.
-    fn take_anchor(&mut self, start: Lsn, anchor: &Anchor) -> std::result::Result<(), Damaged> {
+    /// Control records hold for all transactions after them.
+    fn take_control(&mut self, start: Lsn, control: &Control) -> std::result::Result<(), Damaged> {
+        match control {
+            Control::Anchor(anchor) if !self.check_anchor(start, anchor)? => {}
+            _ => self.fields.take_control(control),
+        }
+        Ok(())
+    }
+
+    /// Whether the anchor makes sense. An error if not, unless damage was skipped before it.
+    fn check_anchor(&mut self, start: Lsn, anchor: &Anchor) -> std::result::Result<bool, Damaged> {
         let logs = self.durable.len();
         let names = &anchor.durable;
         let reason = if names.len() != logs {
@@ -382,10 +397,9 @@ impl<G> Walk<G> {
             "an anchor calls durable what was appended after it".to_owned()
         } else {
             self.durable.raise(anchor.durable.entries());
-            self.fields.take_anchor(anchor);
-            return Ok(());
+            return Ok(true);
         };
-        if self.fields.has_skipped { Ok(()) } else { Err(Damaged::new(start, reason)) }
+        if self.fields.has_skipped { Ok(false) } else { Err(Damaged::new(start, reason)) }
     }
 
     /// Whether the checkpoint holds the transaction whose (last) record ends here ([`Checkpoint::holds`]).
@@ -416,8 +430,8 @@ impl<G: Gather> Walk<G> {
     /// The next record of a chunk. `None` if the walk has passed the chunk, or may not go further.
     ///
     /// # Errors
-    /// Bytes that are not a record, an anchor that makes no sense, or a chunk that begins after the position.
-    /// The position stays where it was.
+    /// Bytes that are not a record, a control record that makes no sense, or a chunk that begins after the
+    /// position. The position stays where it was.
     #[inline]
     pub(crate) fn next<'c>(
         &mut self,
@@ -458,9 +472,9 @@ impl<G: Gather> Walk<G> {
             RecordBody::Fragment { transaction, commit: Some(commit), content } => {
                 What::Transaction(last(commit, Some(transaction), content))
             }
-            RecordBody::Anchor(anchor) => {
-                self.take_anchor(start, &anchor)?;
-                What::Anchor(anchor)
+            RecordBody::Control(control) => {
+                self.take_control(start, &control)?;
+                What::Control(control)
             }
             RecordBody::Filler => What::Filler,
         };

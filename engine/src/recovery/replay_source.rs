@@ -92,20 +92,20 @@ pub(super) struct ReplaySource {
     in_use: VecDeque<Arc<Vec<u8>>>,
     /// What all transactions here follow, lowered to the ELV: what a batch waits for as a whole.
     floor: LsnVector,
-    /// Where the last anchor begins.
-    anchor_start: Lsn,
-    /// Whether an anchor had no time.
+    /// Where the last control record begins.
+    control_start: Lsn,
+    /// Whether a control record had no time.
     is_undated: bool,
     /// How many records the last batch had.
     records: usize,
 }
 
 /// Where a reader must begin to know what the record follows that begins here: at the last anchor, if its log
-/// has anchors at all.
-fn known_from(follows: Follows<'_>, anchor_start: Lsn, start: Lsn) -> Lsn {
+/// has anchors at all. A stamp says it by itself, but the reader must know the bound of the log as well.
+fn known_from(follows: Follows<'_>, control_start: Lsn, start: Lsn) -> Lsn {
     match follows {
         Follows::AllBefore => start,
-        Follows::Positions(_) => start.min(anchor_start),
+        Follows::Positions(_) | Follows::Stamp(_) => start.min(control_start),
     }
 }
 
@@ -124,7 +124,7 @@ impl ReplaySource {
             chunk: None,
             in_use: VecDeque::new(),
             floor: LsnVector::zero(logs),
-            anchor_start: start,
+            control_start: start,
             is_undated: false,
             records: 0,
             judge: Arc::new(Judge::new(log, scope, limits, was_judged)),
@@ -138,7 +138,7 @@ impl ReplaySource {
         batch.since = self.walk.bound();
         batch.floor.extend_from_slice(self.floor.entries());
         let fields = self.walk.fields();
-        let mut taken = Taken::new(&self.judge, fields, chunk.clone(), self.anchor_start, self.records);
+        let mut taken = Taken::new(&self.judge, fields, chunk.clone(), self.control_start, self.records);
         loop {
             let seen = match self.walk.next(chunk.start, &chunk.bytes) {
                 Ok(Some(seen)) => seen,
@@ -156,14 +156,14 @@ impl ReplaySource {
                     };
                     taken.push((seen.start, seen.end), &last, whole);
                 }
-                What::Anchor(anchor) => {
-                    self.is_undated |= anchor.time.is_none();
-                    self.anchor_start = seen.start;
+                What::Control(control) => {
+                    self.is_undated |= control.time().is_none();
+                    self.control_start = seen.start;
                     self.take_floor();
                     if judge.limits.is_for_schedule {
                         break;
                     }
-                    taken.push_anchor(seen.start, anchor);
+                    taken.push_control(seen.start, control);
                 }
                 What::Checkpointed | What::Fragment { .. } | What::Filler => {}
             }
@@ -174,7 +174,7 @@ impl ReplaySource {
         }
         batch.end = self.walk.position().0;
         (batch.bound, batch.is_undated) = (self.walk.bound(), self.is_undated);
-        let go_on_from = known_from(self.walk.follows(), self.anchor_start, self.walk.position());
+        let go_on_from = known_from(self.walk.follows(), self.control_start, self.walk.position());
         let unfinished = self.walk.unfinished().map(|begun| begun.start);
         batch.go_on_from = unfinished.fold(go_on_from, Lsn::min).0;
         batch.bytes = Arc::clone(&chunk.bytes);
@@ -195,7 +195,7 @@ impl ReplaySource {
         }
     }
 
-    /// Another anchor holds for what comes next.
+    /// Another control record holds for what comes next.
     fn take_floor(&mut self) {
         let (Judge { log, scope, .. }, follows) = (self.judge.as_ref(), self.walk.follows());
         self.floor = match follows.counts((*log, Lsn::ZERO), &scope.cut) {

@@ -53,6 +53,7 @@ use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::protocol::Follows;
+use crate::protocol::list::recovery;
 use crate::storage::databases::Databases;
 
 pub use super::scope::Verdict;
@@ -130,8 +131,8 @@ pub struct Salvage {
 /// Replays what can be kept, into a catalog of its own.
 ///
 /// # Errors
-/// No manifest or a damaged one, logs of another version, calls that another version of the program would
-/// replay: nothing is dropped that another program could still read.
+/// No manifest or a damaged one, logs of another version, logs of a protocol that has stamps, calls that
+/// another version of the program would replay: nothing is dropped that another program could still read.
 pub fn salvage(
     config: &Config,
     compiler: Option<Arc<dyn RoutineCompiler>>,
@@ -141,6 +142,7 @@ pub fn salvage(
         let name = config.data_directory.display();
         Error::fatal(sqlstate::UNDEFINED_FILE, format!("there is no Hyades database in directory \"{name}\""))
     })?;
+    check_protocols(&manifest)?;
     let mut found: Vec<Damage> = Vec::new();
     loop {
         match attempt(config, compiler.as_ref(), &manifest, &found)? {
@@ -158,6 +160,18 @@ pub fn salvage(
             }
         }
     }
+}
+
+/// Refuses logs whose records count by stamps.
+fn check_protocols(manifest: &Manifest) -> Result<()> {
+    for Incarnation { protocol, logs, .. } in manifest.to_replay() {
+        if recovery(protocol, *logs)?.has_stamps() {
+            let reason = "they do not say what a transaction depends on";
+            let message = format!("logs of the protocol {protocol} cannot be salvaged: {reason}");
+            return Err(Error::fatal(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
+    }
+    Ok(())
 }
 
 enum Attempt {

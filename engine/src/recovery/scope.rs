@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 
 use crate::log::manifest::Incarnation;
 use crate::lsn::{Lsn, LsnVector};
-use crate::protocol::{Counts, Cut, Follows};
+use crate::protocol::{Counts, Cut, EVERY_STAMP, Follows};
 
 /// See the module head.
 #[derive(Debug)]
@@ -52,18 +52,18 @@ pub enum Verdict {
 
 impl Scope {
     /// The scope of an ordinary recovery.
-    pub(super) fn whole(end: &LsnVector) -> Scope {
-        Scope::new(end.clone(), Cut::at(end), BTreeSet::new())
+    pub(super) fn whole(cut: Cut) -> Scope {
+        Scope::new(cut.limit.clone(), cut, BTreeSet::new())
     }
 
     /// Everything that counts of an incarnation that has ended.
     pub(super) fn of_ended(incarnation: &Incarnation) -> Scope {
-        Scope::whole(&incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs)))
+        Scope::whole(Cut::of(incarnation).unwrap_or_else(|| Cut::at(&LsnVector::zero(incarnation.logs), 0)))
     }
 
     /// The scope of a salvage that has lost nothing so far but what lies beyond these ends.
     pub(super) fn salvaged(end: LsnVector, known: LsnVector, condemned: BTreeSet<(usize, u64)>) -> Scope {
-        let cut = Cut { limit: end.clone(), known, has_lost: true };
+        let cut = Cut { known, has_lost: true, ..Cut::at(&end, EVERY_STAMP) };
         Scope::new(end, cut, condemned)
     }
 

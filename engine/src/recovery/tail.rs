@@ -32,6 +32,7 @@ use crate::log::places::log_set;
 use crate::log::set::LogSet;
 use crate::lsn::{Lsn, LsnVector};
 use crate::procedure::compiled_routine::RoutineCompiler;
+use crate::protocol::Cut;
 use crate::storage::catalog::CatalogView;
 use crate::storage::databases::Databases;
 
@@ -187,13 +188,13 @@ pub(super) fn read_ended(
     workers: usize,
     databases: &Arc<Databases>,
 ) -> Result<Vec<Said>> {
-    let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
+    let cut = Cut::of(incarnation).unwrap_or_else(|| Cut::at(&LsnVector::zero(incarnation.logs), 0));
     let set = log_set(config, manifest, incarnation);
     let summaries = LogSummary::of_each(config, manifest, incarnation, databases)?.into_iter().map(Some);
     let summaries = Mutex::new(summaries.collect::<Vec<_>>());
     let read = move |log: usize| {
         let Some(summary) = summaries.lock()[log].take() else { return Ok(None) };
-        Ok(read(set.as_ref(), log, end.get(log), summary)?.conclude(&end))
+        Ok(read(set.as_ref(), log, cut.limit.get(log), summary)?.conclude(&cut))
     };
     Ok(for_each_log(incarnation.logs, workers, read)?.into_iter().flatten().collect())
 }

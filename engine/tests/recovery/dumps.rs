@@ -10,7 +10,9 @@ use std::sync::Arc;
 use hyades_engine::config::ProtocolKind;
 use hyades_engine::inspect::{Entry, EntryBody, Inspection, TransactionEntry};
 use hyades_engine::log::manifest::Incarnation;
+use hyades_engine::log::record::Control;
 use hyades_engine::lsn::LsnVector;
+use hyades_engine::protocol::Cut;
 use hyades_engine::recovery::salvage::{Salvage, salvage};
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::hand_written::{Change, HandWritten, encode_changes};
@@ -85,13 +87,13 @@ fn one_log() -> HandWritten {
     written
 }
 
-fn shown(entry: &Entry<'_>, ends: &LsnVector, salvaged: Option<&Salvage>, incarnation: u64) -> String {
+fn shown(entry: &Entry<'_>, cut: &Cut, salvaged: Option<&Salvage>, incarnation: u64) -> String {
     let (log, start, end) = (entry.log, entry.start, entry.end);
     let place = format!("{log} {start:>4}..{end:<4}");
     match &entry.body {
         EntryBody::Transaction(transaction) => {
-            let said = said(transaction, ends);
-            let counts = if transaction.counts(log, end, ends) { "counts" } else { "does not count" };
+            let said = said(transaction, &cut.limit);
+            let counts = if transaction.counts(log, end, cut) { "counts" } else { "does not count" };
             let of = |salvage: &Salvage| {
                 let one = salvage.incarnations.iter().find(|one| one.number == incarnation)?;
                 one.verdict(log, (start, end), transaction.follows)
@@ -102,7 +104,10 @@ fn shown(entry: &Entry<'_>, ends: &LsnVector, salvaged: Option<&Salvage>, incarn
         EntryBody::Fragment { transaction, bytes } => {
             format!("{place} fragment of {transaction}: {bytes} bytes")
         }
-        EntryBody::Anchor(anchor) => format!("{place} anchor {:?}", anchor.durable.entries()),
+        EntryBody::Control(Control::Anchor(anchor)) => {
+            format!("{place} anchor {:?}", anchor.durable.entries())
+        }
+        EntryBody::Control(Control::Milestone(milestone)) => format!("{place} milestone {milestone:?}"),
         EntryBody::Filler => format!("{place} filler"),
     }
 }
@@ -125,11 +130,11 @@ fn dump(
     salvaged: Option<&Salvage>,
     into: &mut String,
 ) -> hyades_types::Result<()> {
-    let ends = inspection.ends(incarnation)?;
-    let _ = writeln!(into, "incarnation {}, ends {:?}", incarnation.number, ends.entries());
+    let cut = inspection.cut(incarnation)?;
+    let _ = writeln!(into, "incarnation {}, ends {:?}", incarnation.number, cut.limit.entries());
     for log in 0..incarnation.logs {
         inspection.read(incarnation, log, |entry| {
-            let _ = writeln!(into, "{}", shown(&entry, &ends, salvaged, incarnation.number));
+            let _ = writeln!(into, "{}", shown(&entry, &cut, salvaged, incarnation.number));
             Ok(ControlFlow::Continue(()))
         })?;
     }

@@ -11,8 +11,8 @@ use std::ops::ControlFlow;
 use clap::Args;
 use hyades_engine::inspect::{Entry, EntryBody, Inspection, Schema, TransactionEntry};
 use hyades_engine::log::manifest::Incarnation;
-use hyades_engine::log::record::{Command, Malformed, Operation, Pieces};
-use hyades_engine::lsn::LsnVector;
+use hyades_engine::log::record::{Command, Control, Malformed, Operation, Pieces};
+use hyades_engine::protocol::{Cut, Follows};
 use hyades_engine::storage::row::RowLayout;
 use hyades_types::definition::{TableDefinition, TableId};
 use hyades_types::text;
@@ -92,7 +92,7 @@ struct Call {
 pub(crate) struct Printer {
     tables: HashMap<TableId, KnownTable>,
     schema: Schema,
-    ends: LsnVector,
+    cut: Cut,
     is_json: bool,
 }
 
@@ -145,7 +145,7 @@ impl Printer {
     ) -> Result<Printer, Failure> {
         let schema = inspection.schema(incarnation)?;
         let tables = schema.tables.iter().map(|(id, definition)| (*id, KnownTable::new(definition)));
-        Ok(Printer { tables: tables.collect(), schema, ends: inspection.ends(incarnation)?, is_json })
+        Ok(Printer { tables: tables.collect(), schema, cut: inspection.cut(incarnation)?, is_json })
     }
 
     /// The operations of a transaction, one on each line.
@@ -164,7 +164,7 @@ impl Printer {
     }
 
     fn is_recovered(&self, entry: &Entry<'_>, transaction: &TransactionEntry<'_>) -> bool {
-        transaction.counts(entry.log, entry.end, &self.ends)
+        transaction.counts(entry.log, entry.end, &self.cut)
     }
 
     fn json(&self, entry: &Entry<'_>) -> Json {
@@ -174,6 +174,9 @@ impl Printer {
                 object["kind"] = json!("transaction");
                 if let Some(vector) = transaction.follows.vector() {
                     object["lv"] = json!(vector.entries());
+                }
+                if let Follows::Stamp(stamp) = transaction.follows {
+                    object["epoch"] = json!(stamp);
                 }
                 object["lv_bytes"] = json!(transaction.field_bytes);
                 if let Some(time) = transaction.time {
@@ -190,12 +193,20 @@ impl Printer {
                 object["transaction"] = json!(transaction);
                 object["bytes"] = json!(bytes);
             }
-            EntryBody::Anchor(anchor) => {
-                object["kind"] = json!("anchor");
-                if let Some(time) = anchor.time {
+            EntryBody::Control(control) => {
+                if let Some(time) = control.time() {
                     object["time"] = json!(time);
                 }
-                object["durable"] = json!(anchor.durable.entries());
+                match control {
+                    Control::Anchor(anchor) => {
+                        object["kind"] = json!("anchor");
+                        object["durable"] = json!(anchor.durable.entries());
+                    }
+                    Control::Milestone(milestone) => {
+                        object["kind"] = json!("milestone");
+                        object["epoch"] = json!(milestone.stamp);
+                    }
+                }
             }
             EntryBody::Filler => object["kind"] = json!("filler"),
         }
@@ -208,8 +219,11 @@ impl Printer {
         // Writing into a String cannot fail.
         let _ = match &entry.body {
             EntryBody::Transaction(transaction) => {
-                let vector = transaction.follows.vector();
-                let vector = vector.map(|vector| format!(" lv {:?}", vector.entries())).unwrap_or_default();
+                let follows = match (transaction.follows, transaction.follows.vector()) {
+                    (Follows::Stamp(stamp), _) => format!(" epoch {stamp}"),
+                    (_, Some(vector)) => format!(" lv {:?}", vector.entries()),
+                    (_, None) => String::new(),
+                };
                 let time = transaction.time.map(|time| format!(" time {time}")).unwrap_or_default();
                 let barrier = if transaction.is_barrier { " barrier" } else { "" };
                 let lost = if self.is_recovered(entry, transaction) { "" } else { " (does not count)" };
@@ -220,15 +234,22 @@ impl Printer {
                 let operations = self.operations(transaction);
                 write!(
                     text,
-                    "transaction {bytes} bytes{time}{vector}{barrier}{fragments}{lost}\n{operations}"
+                    "transaction {bytes} bytes{time}{follows}{barrier}{fragments}{lost}\n{operations}"
                 )
             }
             EntryBody::Fragment { transaction, .. } => {
                 writeln!(text, "fragment {bytes} bytes of transaction {transaction}")
             }
-            EntryBody::Anchor(anchor) => {
-                let time = anchor.time.map(|time| format!(" time {time}")).unwrap_or_default();
-                writeln!(text, "anchor{time} durable {:?}", anchor.durable.entries())
+            EntryBody::Control(control) => {
+                let time = control.time().map(|time| format!(" time {time}")).unwrap_or_default();
+                match control {
+                    Control::Anchor(anchor) => {
+                        writeln!(text, "anchor{time} durable {:?}", anchor.durable.entries())
+                    }
+                    Control::Milestone(milestone) => {
+                        writeln!(text, "milestone{time} epoch {}", milestone.stamp)
+                    }
+                }
             }
             EntryBody::Filler => writeln!(text, "filler {bytes} bytes"),
         };

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use hyades_engine::inspect::graph::{Bounds, Graph, Node, Orders, Weight};
 use hyades_engine::inspect::{EntryBody, Inspection, Schema};
 use hyades_engine::log::manifest::Incarnation;
+use hyades_types::error::{Error, sqlstate};
 use serde_json::json;
 
 use super::common::{Common, Failure, warning};
@@ -135,7 +136,13 @@ struct Range {
 
 /// The transactions that count in the chosen range, and how many of them do not name the keys they write.
 fn read(range: &Range, inspection: &Inspection, incarnation: &Incarnation) -> Result<(Graph, u64), Failure> {
-    let ends = inspection.ends(incarnation)?;
+    if inspection.has_stamps(incarnation) {
+        let protocol = &incarnation.protocol;
+        let message =
+            format!("logs of the protocol {protocol} do not say which transactions a transaction follows");
+        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).into());
+    }
+    let cut = inspection.cut(incarnation)?;
     let each = range.limit.div_ceil(incarnation.logs.max(1) as u64);
     let mut graph = Graph::new(incarnation.logs, inspection.is_serial(incarnation));
     let mut without_keys = 0_u64;
@@ -145,7 +152,7 @@ fn read(range: &Range, inspection: &Inspection, incarnation: &Incarnation) -> Re
             let EntryBody::Transaction(transaction) = &entry.body else {
                 return Ok(ControlFlow::Continue(()));
             };
-            let is_recovered = transaction.counts(log, entry.end, &ends);
+            let is_recovered = transaction.counts(log, entry.end, &cut);
             if entry.end.0 <= range.from || !is_recovered {
                 return Ok(ControlFlow::Continue(()));
             }
@@ -153,7 +160,7 @@ fn read(range: &Range, inspection: &Inspection, incarnation: &Incarnation) -> Re
                 return Ok(ControlFlow::Break(()));
             }
             left -= 1;
-            let node = Node::new((entry.start, entry.end), transaction, &ends, range.cost.weight());
+            let node = Node::new((entry.start, entry.end), transaction, &cut.limit, range.cost.weight());
             without_keys += u64::from(!node.knows_keys);
             graph.push(log, node);
             Ok(ControlFlow::Continue(()))

@@ -7,9 +7,10 @@ use std::ops::ControlFlow;
 use clap::Args;
 use hyades_engine::inspect::{EntryBody, Inspection, Schema, SegmentFiles, TransactionEntry};
 use hyades_engine::log::manifest::Incarnation;
-use hyades_engine::log::record::Operation;
+use hyades_engine::log::record::{Control, Operation};
 use hyades_engine::log::set::{LogEnd, Tail};
 use hyades_engine::lsn::{Lsn, LsnVector};
+use hyades_engine::protocol::Cut;
 use hyades_types::definition::RoutineId;
 use serde_json::json;
 
@@ -26,7 +27,7 @@ pub struct StatArguments {
 struct Kind {
     count: u64,
     bytes: u64,
-    /// How many of the bytes are LSN vectors.
+    /// How many of the bytes say what a transaction follows: LSN vectors, or epochs.
     vector_bytes: u64,
 }
 
@@ -60,6 +61,7 @@ struct LogStat {
     schema: Kind,
     fragment: Kind,
     anchor: Kind,
+    milestone: Kind,
     filler: Kind,
     puts: u64,
     patches: u64,
@@ -72,6 +74,8 @@ struct LogStat {
     discarded: u64,
     /// The largest positions that this log's anchors call durable.
     durable: LsnVector,
+    /// With a protocol whose records have stamps, the largest of those in its milestones.
+    stamp: Option<u64>,
 }
 
 impl LogStat {
@@ -79,18 +83,19 @@ impl LogStat {
         inspection: &Inspection,
         incarnation: &Incarnation,
         log: usize,
-        ends: &LsnVector,
+        cut: &Cut,
     ) -> Result<LogStat, Failure> {
         let mut stat = LogStat {
             files: inspection.segment_files(incarnation, log)?,
             end: None,
-            counts: ends.get(log),
+            counts: cut.limit.get(log),
             data: Kind::default(),
             command: Kind::default(),
             calls: BTreeMap::new(),
             schema: Kind::default(),
             fragment: Kind::default(),
             anchor: Kind::default(),
+            milestone: Kind::default(),
             filler: Kind::default(),
             puts: 0,
             patches: 0,
@@ -100,19 +105,24 @@ impl LogStat {
             dependent: 0,
             discarded: 0,
             durable: LsnVector::zero(incarnation.logs),
+            stamp: inspection.has_stamps(incarnation).then_some(0),
         };
         stat.end = inspection.read(incarnation, log, |entry| {
             let bytes = entry.end.0 - entry.start.0;
             match entry.body {
                 EntryBody::Transaction(transaction) => {
-                    let is_recovered = transaction.counts(log, entry.end, ends);
+                    let is_recovered = transaction.counts(log, entry.end, cut);
                     stat.discarded += u64::from(!is_recovered);
                     stat.add_transaction(&transaction, bytes);
                 }
                 EntryBody::Fragment { .. } => stat.fragment.add(bytes),
-                EntryBody::Anchor(anchor) => {
+                EntryBody::Control(Control::Anchor(anchor)) => {
                     stat.anchor.add(bytes);
                     stat.durable.raise(anchor.durable.entries());
+                }
+                EntryBody::Control(Control::Milestone(milestone)) => {
+                    stat.milestone.add(bytes);
+                    stat.stamp = stat.stamp.max(Some(milestone.stamp));
                 }
                 EntryBody::Filler => stat.filler.add(bytes),
             }
@@ -169,6 +179,7 @@ impl LogStat {
             "schema": self.schema.json(),
             "fragment": self.fragment.json(),
             "anchor": self.anchor.json(),
+            "milestone": self.milestone.json(),
             "filler": self.filler.json(),
             "puts": self.puts,
             "patches": self.patches,
@@ -177,6 +188,7 @@ impl LogStat {
             "vector_bytes": self.vector_bytes,
             "transactions_with_vector": self.dependent,
             "durable_by_anchors": self.durable.entries(),
+            "last_milestone": self.stamp,
         })
     }
 
@@ -211,6 +223,7 @@ impl LogStat {
             ("schema", self.schema),
             ("fragment", self.fragment),
             ("anchor", self.anchor),
+            ("milestone", self.milestone),
             ("filler", self.filler),
         ];
         for (name, kind) in kinds.into_iter().filter(|(_, kind)| kind.count > 0) {
@@ -233,18 +246,23 @@ impl LogStat {
                 "{}",
                 if *sequences > 0 { format!(", {sequences} sequences") } else { String::new() }
             )?;
-            writeln!(
-                out,
-                "  LSN vectors: {} bytes, {:.2} a transaction; {} transactions name more than their anchor",
-                self.vector_bytes,
-                self.vector_bytes as f64 / transactions as f64,
-                self.dependent
-            )?;
+            let each = self.vector_bytes as f64 / transactions as f64;
+            match self.stamp {
+                None => writeln!(
+                    out,
+                    "  LSN vectors: {} bytes, {each:.2} a transaction; {} transactions name more than their anchor",
+                    self.vector_bytes, self.dependent
+                )?,
+                Some(_) => writeln!(out, "  epochs: {} bytes, {each:.2} a transaction", self.vector_bytes)?,
+            }
         }
         if self.discarded > 0 {
             writeln!(out, "  {} transactions do not count: what they depend on is missing", self.discarded)?;
         }
-        writeln!(out, "  durable by its anchors: {:?}", self.durable.entries())
+        match self.stamp {
+            None => writeln!(out, "  durable by its anchors: {:?}", self.durable.entries()),
+            Some(stamp) => writeln!(out, "  complete up to epoch {stamp} by its milestones"),
+        }
     }
 
     /// Prints the calls of each routine. Versions of a routine are distinguished by their numbers.
@@ -267,9 +285,9 @@ pub(super) fn run(arguments: &StatArguments, out: &mut dyn Write) -> Result<(), 
     let inspection = arguments.common.open()?;
     let manifest = inspection.manifest();
     let incarnation = arguments.common.incarnation(&inspection)?;
-    let ends = inspection.ends(incarnation)?;
+    let cut = inspection.cut(incarnation)?;
     let logs = (0..incarnation.logs)
-        .map(|log| LogStat::of(&inspection, incarnation, log, &ends))
+        .map(|log| LogStat::of(&inspection, incarnation, log, &cut))
         .collect::<Result<Vec<LogStat>, Failure>>()?;
     let schema = inspection.schema(incarnation)?;
     let warning = warning(&inspection, incarnation);

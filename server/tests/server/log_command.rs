@@ -263,6 +263,33 @@ fn graph_tells_work_and_span() {
 }
 
 #[test]
+fn logs_of_silor_show_epochs() {
+    let directory = Directory::new();
+    build(directory.path(), ProtocolKind::SiloR);
+    let dump = printed(directory.path(), &["dump"]);
+    assert!(dump.contains("milestone time ") && dump.contains(" epoch 1"), "{dump}");
+    let records: Vec<serde_json::Value> =
+        printed(directory.path(), &["dump", "--json"]).lines().map(|line| line.parse().unwrap()).collect();
+    let of_kind = |kind: &str| records.iter().filter(|record| record["kind"] == kind).collect::<Vec<_>>();
+    let transactions = of_kind("transaction");
+    assert_eq!(transactions.len(), 5, "{dump}");
+    let last = of_kind("milestone").iter().map(|one| one["epoch"].as_u64().unwrap()).max();
+    assert!(transactions.iter().all(|one| one["counts"] == true && one["epoch"].as_u64() <= last), "{dump}");
+    let stat = printed(directory.path(), &["stat"]);
+    assert!(stat.contains("  milestone ") && stat.contains("complete up to epoch "), "{stat}");
+    assert_eq!(json(directory.path(), &["stat", "--json"])["logs"][0]["last_milestone"].as_u64(), last);
+    let graph = log(directory.path(), &["graph"]);
+    let said = String::from_utf8_lossy(&graph.stderr).into_owned();
+    assert!(!graph.status.success() && said.contains("do not say which transactions"), "{said}");
+    let parent = Directory::new();
+    let mut salvage = hyades();
+    salvage.args(["recover", "--salvage", "--data"]).arg(directory.path());
+    salvage.arg("--into").arg(parent.path().join("copy"));
+    let said = String::from_utf8_lossy(&salvage.output().unwrap().stderr).into_owned();
+    assert!(said.contains("logs of the protocol silor cannot be salvaged"), "{said}");
+}
+
+#[test]
 fn a_running_database_may_be_looked_at() {
     let server = Server::start(&[]);
     let data = server.data_directory();

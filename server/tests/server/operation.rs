@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
-use crate::process::{Directory, Server, wait_for};
+use crate::process::{Directory, Server, hyades, wait_for};
 use crate::raw::{Client, kinds, message, query, read_answer, startup, state};
 
 /// The directory of an existing database, so that the next start has something to log.
@@ -118,6 +118,23 @@ fn a_poisoned_server_ends_if_it_shall() {
     assert!(log.contains("ending because the database is poisoned"), "{log}");
     let server = Server::start_in(directory, &["--protocol", "serial"]);
     assert_eq!(server.query(&["select id from t"]), "1");
+}
+
+#[test]
+fn a_protocol_that_logs_only_data_is_not_asked_for_calls() {
+    let output = hyades().args(["serve", "--protocol", "silor", "--logging", "command"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("--logging command is not possible"), "{said}");
+    let server = Server::start(&["--protocol", "silor", "--logs", "3", "--epoch", "1ms"]);
+    server.query(&["create table t (id int primary key)", "insert into t values (1), (2)"]);
+    server.query(&["create procedure p() language plpgsql as 'begin delete from t where id = 2; end'"]);
+    assert!(server.query(&["explain call p()"]).contains("the protocol logs only data"));
+    server.query(&["call p()"]);
+    server.signal("KILL");
+    let (_, _, _, directory) = server.wait();
+    let server = Server::start_in(directory, &["--protocol", "silor", "--logs", "2"]);
+    assert_eq!(server.query(&["select id from t"]), "1");
+    server.stop();
 }
 
 #[test]

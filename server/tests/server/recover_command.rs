@@ -10,6 +10,7 @@ use hyades_engine::disk::SECTOR_BYTES;
 use hyades_engine::inspect::{EntryBody, Inspection};
 use hyades_engine::log::manifest::{Incarnation, Manifest};
 use hyades_engine::lsn::{Lsn, LsnVector};
+use hyades_engine::protocol::Cut;
 
 use crate::process::{Directory, hyades};
 
@@ -181,12 +182,12 @@ fn what_is_left_of_a_large_transaction_is_not_taken_for_the_whole() {
 
 /// The ends of those transactions of an incarnation that count, or of those that do not.
 fn ends(inspection: &Inspection, incarnation: &Incarnation, counting: bool) -> Vec<(usize, Lsn)> {
-    let frozen = incarnation.frozen_end().unwrap();
+    let cut = Cut::of(incarnation).unwrap();
     let mut found = Vec::new();
     for log in 0..incarnation.logs {
         let read = inspection.read(incarnation, log, |entry| {
             if let EntryBody::Transaction(transaction) = &entry.body
-                && transaction.counts(log, entry.end, &frozen) == counting
+                && transaction.counts(log, entry.end, &cut) == counting
             {
                 found.push((log, entry.end));
             }
@@ -223,7 +224,7 @@ fn what_never_counted_is_not_among_the_dropped() {
     };
     let middle = of_log(0).nth(10).unwrap().1;
     let last = second.frozen_end().unwrap().get(1);
-    second.freeze(&LsnVector::from_slice(&[middle.0, last.0]));
+    second.freeze(&LsnVector::from_slice(&[middle.0, last.0]), None);
     manifest.store(&RealDisk, directory.path()).unwrap();
     let torn = Inspection::open(directory.path()).unwrap();
     let second = torn.incarnation(None).unwrap();

@@ -4,7 +4,7 @@
 use super::*;
 
 fn buffer(capacity: usize) -> (Arc<LogBuffer>, LogBufferReader) {
-    let shape = Shape { capacity, slots: 2, small_bytes: 8, large_bytes: 8 };
+    let shape = Shape { capacity, slots: 2, small_bytes: 8, large_bytes: 8, control_bytes: 0 };
     let (buffer, reader) = LogBuffer::with_shape(shape);
     buffer.move_ceiling(1 << 40);
     (buffer, reader)

@@ -4,7 +4,7 @@ use super::*;
 use crate::log::record::{RecordBody, Records};
 
 fn small_buffer() -> (Arc<LogBuffer>, LogBufferReader) {
-    let shape = Shape { capacity: 256, slots: 2, small_bytes: 16, large_bytes: 64 };
+    let shape = Shape { capacity: 256, slots: 2, small_bytes: 16, large_bytes: 64, control_bytes: 0 };
     let (buffer, reader) = LogBuffer::with_shape(shape);
     buffer.move_ceiling(1 << 40);
     (buffer, reader)
@@ -110,7 +110,7 @@ fn a_full_ring_refuses_and_the_ticket_fires_when_there_is_room() {
 
 #[test]
 fn the_ceiling_refuses_until_it_rises() {
-    let shape = Shape { capacity: 256, slots: 2, small_bytes: 16, large_bytes: 64 };
+    let shape = Shape { capacity: 256, slots: 2, small_bytes: 16, large_bytes: 64, control_bytes: 0 };
     let (buffer, _reader) = LogBuffer::with_shape(shape);
     assert_eq!(buffer.reserve(0, 16).map(drop), Err(Refusal::NoDiskSpace));
     buffer.move_ceiling((SPARE_SECTORS * SECTOR_BYTES + buffer.slack_bytes()) as i64);

@@ -175,11 +175,20 @@ proptest! {
         let mut record = Vec::new();
         encode_anchor(&mut record, &durable, time);
         let decoded = Records::new(Lsn::ZERO, &record).next().expect("a record").expect("well-formed");
-        prop_assert_eq!(decoded.body, RecordBody::Anchor(Anchor { durable: LsnVector::from_slice(&durable), time }));
+        let anchor = Anchor { durable: LsnVector::from_slice(&durable), time };
+        prop_assert_eq!(decoded.body, RecordBody::Control(Control::Anchor(anchor)));
     }
 
     #[test]
-    fn hostile_bytes_never_panic(bytes in vec(any::<u8>(), 0..400), kind in 0_u8..6, flags in 0_u8..20) {
+    fn a_milestone_comes_back(stamp in any::<u64>(), time in 0_u64..1 << 56) {
+        let (mut record, milestone) = (Vec::new(), Milestone { stamp, time });
+        encode_milestone(&mut record, milestone);
+        let decoded = Records::new(Lsn::ZERO, &record).next().expect("a record").expect("well-formed");
+        prop_assert_eq!(decoded.body, RecordBody::Control(Control::Milestone(milestone)));
+    }
+
+    #[test]
+    fn hostile_bytes_never_panic(bytes in vec(any::<u8>(), 0..400), kind in 0_u8..7, flags in 0_u8..20) {
         let _ = Operations::new(&bytes).count();
         let _ = Records::new(Lsn::ZERO, &bytes).count();
         // And with a header that leads the decoder further.

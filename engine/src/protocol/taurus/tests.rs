@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::disk::Disk;
 use crate::disk::controlled::ControlledDisk;
 use crate::log::manifest::Manifest;
-use crate::log::record::{Commit, RecordBody};
+use crate::log::record::{Anchor, Commit, RecordBody};
 use crate::log::set::LogSource;
 use crate::log::store::LogReader;
 
@@ -95,7 +95,7 @@ impl Fixture {
             for record in chunk.records() {
                 let record = record.expect("well-formed");
                 match record.body {
-                    RecordBody::Anchor(anchor) => fields.anchor(&anchor.durable),
+                    RecordBody::Control(control) => fields.control(&control),
                     RecordBody::Transaction { commit, content } => {
                         let vector = whole_vector(&mut fields, content);
                         assert!(vector.get(log) <= record.start, "pre-append (pitfall 1)");
@@ -121,7 +121,8 @@ fn whole_vector(reader: &mut VectorReader, content: &[u8]) -> LsnVector {
 
 fn reader_after(anchor: &[u64]) -> VectorReader {
     let mut reader = VectorReader { positions: Positions::zero(anchor.len()) };
-    reader.anchor(&LsnVector::from_slice(anchor));
+    let anchor = Anchor { durable: LsnVector::from_slice(anchor), time: None };
+    reader.control(&Control::Anchor(anchor));
     reader
 }
 
@@ -302,7 +303,7 @@ fn anchors(fixture: &Fixture, log: usize) -> Vec<LsnVector> {
     let mut anchors = Vec::new();
     while let Some(chunk) = reader.next_chunk().expect("undamaged") {
         for record in chunk.records() {
-            if let RecordBody::Anchor(anchor) = record.expect("well-formed").body {
+            if let RecordBody::Control(Control::Anchor(anchor)) = record.expect("well-formed").body {
                 anchors.push(anchor.durable);
             }
         }

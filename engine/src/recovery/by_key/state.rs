@@ -146,8 +146,10 @@ pub(super) struct State {
     records: usize,
     calls: usize,
     transactions: u64,
-    /// What remains is left to the schedule.
+    /// What remains is left to the schedule ...
     gives_up: bool,
+    /// ... which may not be.
+    is_all: bool,
     is_over: bool,
     error: Option<Error>,
     reported: Instant,
@@ -347,9 +349,24 @@ impl State {
             calls: 0,
             transactions: 0,
             gives_up: false,
+            is_all: false,
             is_over: false,
             error: None,
             reported: crate::sync::now(),
+        }
+    }
+
+    /// See [`super::ByKeyOptions::is_all`].
+    #[must_use]
+    pub(super) fn for_all(self, is_all: bool) -> State {
+        State { is_all, ..self }
+    }
+
+    /// Leaves what remains to the schedule, for this reason.
+    fn give_up(&mut self, reason: &str) {
+        match self.is_all {
+            true => self.fail(Error::corrupt(format!("the logs cannot be replayed: {reason}"))),
+            false => self.gives_up = true,
         }
     }
 
@@ -387,7 +404,9 @@ impl State {
             return Some((next, true));
         }
         // What has not been read would be too much to keep.
-        self.gives_up |= self.logs.iter().any(|log| !log.is_exhausted);
+        if self.logs.iter().any(|log| !log.is_exhausted) {
+            self.give_up("they do not say what comes first");
+        }
         self.is_over = true;
         Some((Next::Over, true))
     }
@@ -485,7 +504,7 @@ impl State {
     /// The log that is furthest behind, if it can be read now. Only that one is read beyond what is kept.
     fn log_to_read(&self) -> Option<usize> {
         let pending = self.pending();
-        if self.gives_up || pending > MOST_BYTES {
+        if self.gives_up || (pending > MOST_BYTES && !self.is_all) {
             return None;
         }
         let is_far_ahead = pending >= self.full_round_bytes * AHEAD_ROUNDS;
@@ -512,7 +531,9 @@ impl State {
         log.parts.push_back(Part { read_to, bytes, bound, go_on_from, routed: None, last: 0 });
         log.pending += bytes;
         log.read_to = read_to;
-        self.gives_up |= batch.is_undated;
+        if batch.is_undated {
+            self.give_up("they are of an older program");
+        }
         match is_end {
             true => self.note_routed(read, Routed::default()),
             false => self.read.push_back(read),
@@ -528,8 +549,11 @@ impl State {
         self.reading -= 1;
         self.records += routed.records.len();
         self.calls += routed.calls;
-        self.gives_up |= routed.last == NEVER
-            || (self.calls > CALLS && self.calls.saturating_mul(RECORDS_PER_CALL) > self.records);
+        if routed.last == NEVER {
+            self.give_up("a transaction has no commit time");
+        }
+        self.gives_up |=
+            !self.is_all && self.calls > CALLS && self.calls.saturating_mul(RECORDS_PER_CALL) > self.records;
         self.alone.extend(routed.alone.drain(..).map(|alone| (alone.number, alone)));
         self.logs[log].note_routed(slot, routed);
     }

@@ -175,7 +175,7 @@ fn replayed(
         let end = records.last().map_or(0, |record| record.end);
         (Log { records: records.clone().into_iter(), batch_records, bound: None }, 0..end)
     });
-    let options = ByKeyOptions { workers, numbering, after: 0 };
+    let options = ByKeyOptions { workers, numbering, after: 0, is_all: false };
     let replayed = run(sources.collect(), Arc::clone(&seen), options).expect("nothing fails");
     (replayed, seen)
 }

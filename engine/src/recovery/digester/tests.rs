@@ -159,10 +159,10 @@ impl Subject {
         let summaries = summaries.expect("the protocol is known");
         let begun = summaries.iter().map(|summary| summary.position().0).collect();
         let place = manifest.incarnations.len() - 1;
-        let (end, _, summaries) =
+        let (cut, _, summaries) =
             cut::find_end(&self.config, manifest, place, 1, summaries).expect("nothing is damaged");
-        assert_eq!(end.entries(), self.ends_of_logs().entries());
-        let said = summaries.into_iter().map(|summary| summary.conclude(&end).expect("few wait"));
+        assert_eq!(cut.limit.entries(), self.ends_of_logs().entries());
+        let said = summaries.into_iter().map(|summary| summary.conclude(&cut).expect("few wait"));
         (begun, said.collect())
     }
 
@@ -185,6 +185,7 @@ impl Subject {
             from: ends.clone(),
             raised: ends.clone(),
             settled: ends,
+            stamp: None,
             time: None,
             is_phase_odd: number % 2 == 1,
             contents_crc32c: 0,
@@ -250,9 +251,9 @@ fn digest_of_an_incarnation_that_ended_before_it_is_not_used() {
     let mut manifest = subject.manifest();
     let mut end = subject.ends_of_logs();
     end.lower(&[end.get(0).0, end.get(1).0 - 8]);
-    manifest.incarnations[0].freeze(&end);
+    manifest.incarnations[0].freeze(&end, None);
     assert_eq!(subject.find(&manifest), None);
-    manifest.incarnations[0].freeze(&subject.ends_of_logs());
+    manifest.incarnations[0].freeze(&subject.ends_of_logs(), None);
     assert!(subject.find(&manifest).is_some());
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hyades_types::error::{Error, Result};
 
 use super::{BatchLimits, SharedChunk, known_from};
-use crate::log::record::{Anchor, Commit};
+use crate::log::record::{Commit, Control};
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 use crate::protocol::Follows;
@@ -75,11 +75,11 @@ pub(super) struct Taken {
     /// A reader that begins before the first record.
     fields: Fields,
     chunk: SharedChunk,
-    /// Where the last anchor begins before the first record.
-    anchor_start: Lsn,
+    /// Where the last control record begins before the first record.
+    control_start: Lsn,
     records: Vec<TakenRecord>,
     /// Each comes before the record with this number.
-    anchors: Vec<(usize, Lsn, Anchor)>,
+    controls: Vec<(usize, Lsn, Control)>,
 }
 
 impl Taken {
@@ -88,11 +88,11 @@ impl Taken {
         judge: &Arc<Judge>,
         fields: Fields,
         chunk: SharedChunk,
-        anchor_start: Lsn,
+        control_start: Lsn,
         records: usize,
     ) -> Taken {
-        let (records, anchors) = (Vec::with_capacity(records), Vec::new());
-        Taken { judge: Arc::clone(judge), fields, chunk, anchor_start, records, anchors }
+        let (records, controls) = (Vec::with_capacity(records), Vec::new());
+        Taken { judge: Arc::clone(judge), fields, chunk, control_start, records, controls }
     }
 
     pub(super) fn push(&mut self, (start, end): (Lsn, Lsn), last: &Last<'_>, whole: Option<Assembled>) {
@@ -101,8 +101,8 @@ impl Taken {
         self.records.push(TakenRecord { start, end, commit: last.commit, content, whole });
     }
 
-    pub(super) fn push_anchor(&mut self, start: Lsn, anchor: Anchor) {
-        self.anchors.push((self.records.len(), start, anchor));
+    pub(super) fn push_control(&mut self, start: Lsn, control: Control) {
+        self.controls.push((self.records.len(), start, control));
     }
 
     pub(super) fn records(&self) -> usize {
@@ -117,16 +117,16 @@ impl Taken {
 
 impl Undecoded for Taken {
     fn decode(self: Box<Self>, batch: &mut Batch) -> Result<()> {
-        let Taken { judge, fields, chunk, mut anchor_start, records, anchors } = *self;
-        let mut anchors = anchors.into_iter().peekable();
+        let Taken { judge, fields, chunk, mut control_start, records, controls } = *self;
+        let mut controls = controls.into_iter().peekable();
         let mut decoder = Decoder { judge: &judge, fields, base_place: None };
         batch.entries.reserve(records.len());
         for (number, record) in records.into_iter().enumerate() {
-            while let Some((_, start, anchor)) = anchors.next_if(|(before, ..)| *before <= number) {
-                anchor_start = start;
-                decoder.fields.take_anchor(&anchor);
+            while let Some((_, start, control)) = controls.next_if(|(before, ..)| *before <= number) {
+                control_start = start;
+                decoder.fields.take_control(&control);
             }
-            decoder.decode(record, &chunk, anchor_start, batch)?;
+            decoder.decode(record, &chunk, control_start, batch)?;
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Decoder<'_> {
         &mut self,
         record: TakenRecord,
         chunk: &SharedChunk,
-        anchor_start: Lsn,
+        control_start: Lsn,
         batch: &mut Batch,
     ) -> Result<()> {
         let TakenRecord { start, end, commit, content, whole } = record;
@@ -184,7 +184,7 @@ impl Decoder<'_> {
             batch.vectors[first..].iter_mut().zip(ends).for_each(|(entry, end)| *entry = (*entry).min(*end));
         }
         let Commit { time, is_barrier, .. } = commit;
-        let from = known_from(follows, anchor_start, from).0;
+        let from = known_from(follows, control_start, from).0;
         let (start, end) = (start.0, end.0);
         batch.entries.push(BatchEntry { from, start, end, time, is_barrier, vector, operations });
         Ok(())

@@ -119,7 +119,7 @@ impl Case {
             (log, 0..each * RECORD)
         });
         let sources = sources.collect();
-        let options = ByKeyOptions { workers, numbering: Numbering::Time, after: 0 };
+        let options = ByKeyOptions { workers, numbering: Numbering::Time, after: 0, is_all: false };
         let (replayed, simulated) =
             simulate(sources, &replay, options, &mut told, costs).expect("nothing fails");
         assert_eq!(replayed, Replayed { transactions: each * self.logs as u64, rest: None });
@@ -199,7 +199,7 @@ fn calls_are_left_to_the_schedule() {
         told: told.clone(),
         is_call: true,
     };
-    let options = ByKeyOptions { workers: 4, numbering: Numbering::Time, after: 0 };
+    let options = ByKeyOptions { workers: 4, numbering: Numbering::Time, after: 0, is_all: false };
     let sources = vec![(log, 0..20_000 * RECORD)];
     let (replayed, simulated) = simulate(sources, &replay, options, &mut told, FREE).expect("nothing fails");
     let rest = replayed.rest.expect("something is left");
