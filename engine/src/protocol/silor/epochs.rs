@@ -8,7 +8,7 @@
 //!
 //! A worker that enters counts itself in the epoch that it has read, then looks whether that is still the
 //! current one. The thread that ends the epoch raises the current one, then looks whether a worker is
-//! counted. Both are sequentially consistent, so one of them sees the other (checked by loom).
+//! counted. A full fence lies between the two steps of each, so one of them sees the other (checked by loom).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use hyades_types::error::{Error, Result};
 use parking_lot::Mutex;
 
 use crate::log::{Logs, Stamps};
-use crate::sync::{AtomicBool, AtomicU64, Bell, JoinHandle, LongLock, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Bell, JoinHandle, LongLock, Ordering, fence};
 
 /// Workers with different numbers below this do not contend when they enter an epoch.
 const PLACES: usize = 64;
@@ -56,9 +56,10 @@ impl Entrance {
 
     fn enter(&self, place: usize) -> u64 {
         loop {
-            let epoch = self.current.load(Ordering::SeqCst);
-            self.count(place, epoch).fetch_add(1, Ordering::SeqCst);
-            if self.current.load(Ordering::SeqCst) == epoch {
+            let epoch = self.current.load(Ordering::Acquire);
+            self.count(place, epoch).fetch_add(1, Ordering::AcqRel);
+            fence(Ordering::SeqCst);
+            if self.current.load(Ordering::Acquire) == epoch {
                 return epoch;
             }
             self.leave(place, epoch);
@@ -66,12 +67,19 @@ impl Entrance {
     }
 
     fn leave(&self, place: usize, epoch: u64) {
-        self.count(place, epoch).fetch_sub(1, Ordering::SeqCst);
+        self.count(place, epoch).fetch_sub(1, Ordering::Release);
+    }
+
+    /// Begins the next epoch. Returns the one before.
+    fn begin_next(&self) -> u64 {
+        let epoch = self.current.fetch_add(1, Ordering::AcqRel);
+        fence(Ordering::SeqCst);
+        epoch
     }
 
     /// Whether no worker is inside this epoch, which is no longer the current one.
     fn is_left(&self, epoch: u64) -> bool {
-        (0..self.inside.len()).all(|place| self.count(place, epoch).load(Ordering::SeqCst) == 0)
+        (0..self.inside.len()).all(|place| self.count(place, epoch).load(Ordering::Acquire) == 0)
     }
 }
 
@@ -140,7 +148,7 @@ impl Epochs {
 
     /// Ends the current epoch, and waits until it is closed.
     fn end(&self) {
-        let epoch = self.entrance.current.fetch_add(1, Ordering::SeqCst);
+        let epoch = self.entrance.begin_next();
         while !self.entrance.is_left(epoch) {
             crate::sync::yield_now();
         }
@@ -238,8 +246,8 @@ mod loom_tests {
                     })
                 })
                 .collect();
-            for epoch in 1..3 {
-                entrance.current.store(epoch + 1, Ordering::SeqCst);
+            for _ in 0..2 {
+                let epoch = entrance.begin_next();
                 if !entrance.is_left(epoch) {
                     break;
                 }
