@@ -52,6 +52,26 @@ fn what_is_said_to_count_is_what_recovery_replays() {
 }
 
 #[test]
+fn a_copy_recovers_under_each_protocol() {
+    for scenario in [Scenario::taurus(2), Scenario::serial(), Scenario::silor(2)] {
+        let disk = SimulatedDisk::new(1);
+        live(&disk, scenario, &script(1), 0..FIRST, 1).expect("lives");
+        let recovered = |disk: &SimulatedDisk| {
+            let databases = Arc::new(Databases::new());
+            recover(&scenario.config(&disk.after(PowerCut::KeepUnsynced)), test_compiler(), &databases)
+                .unwrap_or_else(|error| panic!("{scenario:?}: {error}"));
+            databases
+        };
+        let databases = recovered(&disk);
+        let copy = SimulatedDisk::new(2);
+        create_copy(&scenario.config(&copy), &databases).expect("a copy");
+        let hashes =
+            [&databases, &recovered(&copy)].map(|databases| state_hash(databases).expect("readable"));
+        assert_eq!(hashes[0], hashes[1], "{scenario:?}");
+    }
+}
+
+#[test]
 fn a_copy_that_was_cut_short_is_not_taken_for_the_whole() {
     let scenario = Scenario::taurus(2);
     let disk = SimulatedDisk::new(1);

@@ -16,6 +16,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::check;
 use crate::checkpoint::schema;
+use crate::commit_clock::CommitClock;
 use crate::config::Config;
 use crate::disk::{Disk, restrict};
 use crate::log::manifest::{Manifest, lock_data_directory};
@@ -103,6 +104,7 @@ fn write<P: Protocol>(protocol: &P, databases: &Databases) -> Result<()> {
         schema: protocol.new_mark(),
         operations: OperationsWriter::new(),
         progress: AppendProgress::default(),
+        clock: protocol.clock(),
         worker: 0,
     };
     let tables = databases.tables();
@@ -123,6 +125,7 @@ struct Writer<'p, P: Protocol> {
     schema: Box<[AtomicU64]>,
     operations: OperationsWriter,
     progress: AppendProgress,
+    clock: CommitClock,
     /// Goes round, so that all logs are used.
     worker: usize,
 }
@@ -136,12 +139,16 @@ impl<P: Protocol> Writer<'_, P> {
         let protocol = self.protocol;
         protocol.begin(&mut self.dependencies);
         protocol.follow(&self.schema, &mut self.dependencies);
-        let commit = Commit { is_barrier: is_schema, ..Commit::default() };
+        let commit = Commit { is_barrier: is_schema, time: Some(0), is_phase_odd: false };
         let payload = CommitPayload { operations: self.operations.as_bytes(), commit };
         loop {
             let worker = self.worker;
-            match protocol.log_commit(worker, &mut self.dependencies, &payload, &mut self.progress)? {
-                Append::Done(()) => break,
+            match protocol.reserve(worker, &mut self.dependencies, &payload, &mut self.progress)? {
+                Append::Done(mut place) => {
+                    place.write(&payload);
+                    place.publish(Some(self.clock.draw()));
+                    break;
+                }
                 Append::Wait(ticket) => ticket.wait(),
             }
         }
