@@ -14,10 +14,12 @@
 //! Files:
 //! * `none`: no logs, as the baseline; `serial`: one log; `taurus`: parallel logs; `silor`: parallel logs,
 //!   for comparison;
+//! * `milestones`: what protocols share whose records have stamps;
 //! * `list`: which name means which of them;
 //! * `recovery`: the recovery half, and how protocols to come fit into it.
 
 pub mod list;
+mod milestones;
 pub mod none;
 mod recovery;
 pub mod serial;
@@ -37,6 +39,7 @@ use crate::log::manifest::{LogShape, Manifest};
 use crate::log::record::Commit;
 use crate::lsn::Lsn;
 
+use self::milestones::{DurableStamps, Milestones, StampOrder};
 pub use self::recovery::{
     Counts, Cut, EVERY_STAMP, FieldReader, Follows, KeptFollows, Order, Positions, Recovery,
 };

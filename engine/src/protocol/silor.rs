@@ -24,8 +24,8 @@
 //!    transactions inside at once, not three: the next one begins only when the one before is closed.
 //! 3. A milestone names an epoch that was closed before the milestone's place was reserved: all records of
 //!    that epoch, and of those before, lie before it in their logs.
-//! 4. The durable epoch is the smallest of those that the last durable milestones of the logs name. A log
-//!    without traffic has milestones, too.
+//! 4. The durable epoch is the smallest of those that the last durable milestones of the logs name
+//!    (`milestones`).
 //!
 //! # Commit
 //! Enter the epoch, reserve, leave the epoch, fill, publish. The log is the worker's own: its number modulo
@@ -55,7 +55,6 @@ mod epochs;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -64,24 +63,17 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use self::epochs::{Epochs, Inside, Ticker};
 use super::{
-    Append, AppendProgress, CommitPayload, FieldReader, Follows, Order, Protocol, Recovery, Reserved,
+    Append, AppendProgress, CommitPayload, DurableStamps, Milestones, Protocol, Recovery, Reserved,
+    StampOrder,
 };
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{LogShape, Manifest};
-use crate::log::record::varint::{read_varint, write_varint};
-use crate::log::record::{Control, MAX_LOGS, Malformed, Milestone, encode_milestone};
+use crate::log::record::MAX_LOGS;
+use crate::log::record::varint::write_varint;
 use crate::log::{DurableBlock, LoggerDuty, Logs, RunningLogs};
-use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
-
-/// After this much of its log a logger appends a milestone even if no epoch has been closed: its time bounds
-/// those of all records after it, for a replay in the order of times.
-const MILESTONE_LOG_BYTES: u64 = 64 << 10;
-
-/// A milestone for which there was no room is tried again after this time.
-const AFTER_REFUSAL: Duration = Duration::from_millis(10);
 
 /// Silo-R: parallel logs ordered by epochs.
 pub struct SiloR {
@@ -115,8 +107,12 @@ impl Protocol for SiloR {
 
     fn start(config: &Config, manifest: &mut Manifest) -> Result<SiloR> {
         let shape = SiloR::log_shape(config);
-        let epochs = Arc::new(Epochs::new(shape.logs));
-        let duty = |log| Box::new(MilestoneDuty::new(&epochs, log, config.epoch)) as Box<dyn LoggerDuty>;
+        let (epochs, durable) = (Arc::new(Epochs::new()), Arc::new(DurableStamps::new(shape.logs)));
+        let duty = |log| {
+            let milestones = Milestones::new(log, &durable);
+            let (epochs, epoch_time) = (Arc::clone(&epochs), config.epoch);
+            Box::new(MilestoneDuty { epochs, epoch_time, milestones }) as Box<dyn LoggerDuty>
+        };
         let logs = Logs::start_with_stamps(config, shape, manifest, duty, Arc::clone(&epochs) as _)?;
         let ticker = Ticker::start(config.epoch, &epochs, &logs)?;
         Ok(SiloR { ticker, logs, epochs })
@@ -213,7 +209,7 @@ impl Protocol for SiloR {
     }
 
     fn recovery(_logs: usize) -> Option<Box<dyn Recovery>> {
-        Some(Box::new(EpochOrder))
+        Some(Box::new(StampOrder))
     }
 }
 
@@ -221,38 +217,14 @@ fn epoch_of(mark: &[AtomicU64]) -> u64 {
     mark.first().map_or(0, |epoch| epoch.load(Ordering::Relaxed))
 }
 
-/// Appends the milestones of one log.
+/// Has the logger of one log append milestones.
 struct MilestoneDuty {
     epochs: Arc<Epochs>,
-    log: usize,
     epoch_time: Duration,
-    /// What the last milestone names, and where it ends.
-    named: u64,
-    end: Lsn,
-    /// The end of the last block.
-    written: Lsn,
-    /// The milestones that are not durable: their ends, and what they name.
-    under_way: VecDeque<(Lsn, u64)>,
-    /// There was no room for a milestone.
-    is_refused: bool,
-    scratch: Vec<u8>,
+    milestones: Milestones,
 }
 
 impl MilestoneDuty {
-    fn new(epochs: &Arc<Epochs>, log: usize, epoch_time: Duration) -> MilestoneDuty {
-        MilestoneDuty {
-            epochs: Arc::clone(epochs),
-            log,
-            epoch_time,
-            named: 0,
-            end: Lsn::ZERO,
-            written: Lsn::ZERO,
-            under_way: VecDeque::new(),
-            is_refused: false,
-            scratch: Vec::new(),
-        }
-    }
-
     /// The epoch that a milestone may name now (invariant 3).
     fn closed(&self) -> u64 {
         match mutant::is_active(Mutant::MilestoneTooEarly) {
@@ -263,56 +235,37 @@ impl MilestoneDuty {
 
     /// Whether an epoch has been closed that no milestone names.
     fn has_news(&self) -> bool {
-        self.closed() > self.named
+        self.closed() > self.milestones.named()
     }
 
-    /// Appends a milestone, unless there is no room for it at the moment.
-    fn append(&mut self, logs: &Logs) {
-        let stamp = self.closed();
-        // Looked at before the place is reserved.
-        let time = logs.clock().now();
-        encode_milestone(&mut self.scratch, Milestone { stamp, time });
-        let appended = logs.append_control(self.log, &self.scratch);
-        self.is_refused = appended.is_none();
-        if let Some(end) = appended {
-            (self.named, self.end) = (stamp, end);
-            self.under_way.push_back((end, stamp));
-        }
+    /// Returns whether there was room.
+    fn append(&mut self, logs: &Logs) -> bool {
+        let closed = self.closed();
+        self.milestones.append(logs, closed)
     }
 }
 
 impl LoggerDuty for MilestoneDuty {
     fn before_block(&mut self, logs: &Logs) {
-        if self.has_news() || self.written.0.saturating_sub(self.end.0) >= MILESTONE_LOG_BYTES {
+        if self.has_news() || self.milestones.is_long_ago() {
             self.append(logs);
         }
     }
 
     fn after_block(&mut self, logs: &Logs, block: &DurableBlock) {
-        self.written = block.end;
-        let mut durable = None;
-        while let Some((_, epoch)) = self.under_way.pop_front_if(|(end, _)| *end <= block.end) {
-            durable = Some(epoch);
-        }
-        if let Some(epoch) = durable {
-            self.epochs.note_durable(logs, self.log, epoch);
-        }
+        self.milestones.after_block(logs, block);
     }
 
     fn when_idle(&mut self, logs: &Logs) -> bool {
-        if !self.has_news() {
-            return false;
-        }
-        self.append(logs);
-        !self.is_refused
+        self.has_news() && self.append(logs)
     }
 
     fn is_due(&self, _logs: &Logs) -> bool {
-        self.has_news() && !self.is_refused
+        self.has_news() && !self.milestones.is_refused()
     }
 
     fn rest(&self, _logs: &Logs) -> Option<Duration> {
-        self.is_refused.then_some(AFTER_REFUSAL)
+        self.milestones.rest()
     }
 
     /// Until the epoch ends, no answer is helped by a block.
@@ -322,66 +275,5 @@ impl LoggerDuty for MilestoneDuty {
 
     fn linger(&self) -> Duration {
         self.epoch_time
-    }
-}
-
-/// A record comes after everything of earlier epochs.
-struct EpochOrder;
-
-impl Recovery for EpochOrder {
-    fn order(&self) -> Order {
-        Order::Times
-    }
-
-    fn has_stamps(&self) -> bool {
-        true
-    }
-
-    fn reader(&self) -> Box<dyn FieldReader> {
-        Box::new(EpochReader { epoch: 0, closed: 0 })
-    }
-}
-
-#[derive(Clone)]
-struct EpochReader {
-    /// Of the transaction that was read last.
-    epoch: u64,
-    /// What the last milestone names.
-    closed: u64,
-}
-
-impl FieldReader for EpochReader {
-    fn control(&mut self, control: &Control) {
-        if let Control::Milestone(milestone) = control {
-            self.closed = self.closed.max(milestone.stamp);
-            self.epoch = self.closed;
-        }
-    }
-
-    fn complete(&self) -> u64 {
-        self.closed
-    }
-
-    fn field_bytes(&self, content: &[u8]) -> std::result::Result<usize, Malformed> {
-        let mut offset = 0;
-        read_varint(content, &mut offset)?;
-        Ok(offset)
-    }
-
-    fn read(&mut self, field: &[u8]) -> std::result::Result<(), Malformed> {
-        self.epoch = read_varint(field, &mut 0)?;
-        if self.epoch <= self.closed {
-            let reason = "a transaction is in an epoch that a milestone before it calls closed";
-            return Err(Malformed { offset: 0, reason });
-        }
-        Ok(())
-    }
-
-    fn follows(&self) -> Follows<'_> {
-        Follows::Stamp(self.epoch)
-    }
-
-    fn fork(&self) -> Box<dyn FieldReader> {
-        Box::new(self.clone())
     }
 }

@@ -15,7 +15,6 @@ use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 use hyades_types::error::{Error, Result};
-use parking_lot::Mutex;
 
 use crate::log::{Logs, Stamps};
 use crate::sync::{AtomicBool, AtomicU64, Bell, JoinHandle, LongLock, Ordering, fence};
@@ -30,8 +29,6 @@ pub(super) struct Epochs {
     closed: CachePadded<AtomicU64>,
     /// The last one that a worker has entered.
     used: CachePadded<AtomicU64>,
-    /// What the last durable milestone of each log names.
-    durable: Mutex<Vec<u64>>,
     bell: Bell,
 }
 
@@ -104,12 +101,11 @@ impl Drop for Inside<'_> {
 
 impl Epochs {
     /// The first one is 1.
-    pub(super) fn new(logs: usize) -> Epochs {
+    pub(super) fn new() -> Epochs {
         Epochs {
             entrance: Entrance::new(PLACES),
             closed: CachePadded::default(),
             used: CachePadded::default(),
-            durable: Mutex::new(vec![0; logs]),
             bell: Bell::default(),
         }
     }
@@ -134,16 +130,6 @@ impl Epochs {
     /// The last epoch that a worker has entered.
     pub(super) fn last_used(&self) -> u64 {
         self.used.load(Ordering::Acquire)
-    }
-
-    /// A milestone of this log that names this epoch is durable.
-    pub(super) fn note_durable(&self, logs: &Logs, log: usize, epoch: u64) {
-        let mut durable = self.durable.lock();
-        durable[log] = epoch;
-        let all = durable.iter().copied().min().unwrap_or(0);
-        if all > logs.watch().durable_stamp() {
-            logs.watch().advance_stamp(all);
-        }
     }
 
     /// Ends the current epoch, and waits until it is closed.

@@ -8,6 +8,7 @@ use crate::disk::controlled::ControlledDisk;
 use crate::log::record::{Commit, RecordBody};
 use crate::log::set::LogSource;
 use crate::log::store::LogReader;
+use crate::protocol::Follows;
 
 struct Fixture {
     memory: ControlledDisk,
@@ -67,7 +68,7 @@ impl Fixture {
         let incarnation = self.manifest.incarnations.last().expect("one");
         let files = self.manifest.log_files(Path::new("data"), incarnation, log);
         let mut reader = LogReader::open(&self.disk, &files).expect("a log");
-        let mut fields = EpochOrder.reader();
+        let mut fields = StampOrder.reader();
         let mut found = Vec::new();
         while let Some(chunk) = reader.next_chunk().expect("undamaged") {
             for record in chunk.records() {
