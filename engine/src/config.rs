@@ -21,11 +21,18 @@ pub enum ProtocolKind {
     Taurus,
     /// Parallel logs ordered by epochs.
     SiloR,
+    /// Parallel logs, each of a part of the data, ordered by global sequence numbers.
+    Plover,
 }
 
 impl ProtocolKind {
-    pub const ALL: [ProtocolKind; 4] =
-        [ProtocolKind::None, ProtocolKind::Serial, ProtocolKind::Taurus, ProtocolKind::SiloR];
+    pub const ALL: [ProtocolKind; 5] = [
+        ProtocolKind::None,
+        ProtocolKind::Serial,
+        ProtocolKind::Taurus,
+        ProtocolKind::SiloR,
+        ProtocolKind::Plover,
+    ];
 
     /// The name on the command line, in the manifest and in reports.
     pub const fn name(self) -> &'static str {
@@ -34,6 +41,7 @@ impl ProtocolKind {
             ProtocolKind::Serial => "serial",
             ProtocolKind::Taurus => "taurus",
             ProtocolKind::SiloR => "silor",
+            ProtocolKind::Plover => "plover",
         }
     }
 
@@ -44,12 +52,13 @@ impl ProtocolKind {
             ProtocolKind::Serial => "One log",
             ProtocolKind::Taurus => "Parallel logs ordered by LSN vectors",
             ProtocolKind::SiloR => "Parallel logs ordered by epochs, of data only; for comparison",
+            ProtocolKind::Plover => "Parallel logs, each of a part of the data; for comparison",
         }
     }
 
     /// Whether it writes as many logs as are configured.
     pub const fn has_parallel_logs(self) -> bool {
-        matches!(self, ProtocolKind::Taurus | ProtocolKind::SiloR)
+        matches!(self, ProtocolKind::Taurus | ProtocolKind::SiloR | ProtocolKind::Plover)
     }
 
     pub fn named(name: &str) -> Option<ProtocolKind> {
@@ -104,7 +113,7 @@ pub struct Config {
     /// is striped over all of them. Empty: `<data>/logs`.
     pub log_directories: Vec<PathBuf>,
     pub protocol: ProtocolKind,
-    /// Number of logs of the next incarnation (Taurus and Silo-R).
+    /// Number of logs of the next incarnation (Taurus, Silo-R and Plover).
     pub logs: usize,
     /// How long an epoch lasts (Silo-R).
     pub epoch: Duration,

@@ -21,6 +21,7 @@ use hyades_types::definition::{
 };
 use hyades_types::error::{Error, Result, sqlstate};
 
+use crate::config::Config;
 use crate::disk::{Disk, RealDisk};
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::record::{Control, Operation, Operations};
@@ -29,6 +30,7 @@ use crate::log::store::{LogReader, parse_segment_name};
 use crate::lsn::{Lsn, LsnVector};
 use crate::protocol::list::recovery;
 use crate::protocol::{Counts, Cut, EVERY_STAMP, Follows, Order};
+use crate::recovery::find_stamp;
 use crate::recovery::records::{Assembled, Body, Damaged, Said, Seen, Walk, What};
 
 /// A database directory that is only read.
@@ -300,7 +302,13 @@ impl Inspection {
     /// Up to where the logs count: the frozen ends, or for the last incarnation what is there now.
     pub fn cut(&self, incarnation: &Incarnation) -> Result<Cut> {
         if let Some(cut) = Cut::of(incarnation) {
-            return Ok(cut);
+            if incarnation.stamp.is_some() || !self.has_stamps(incarnation) {
+                return Ok(cut);
+            }
+            // A backup does not say the last stamp that counts.
+            let config = Config { disk: Arc::clone(&self.disk), ..Config::new(&self.data_directory) };
+            let stamp = find_stamp(&config, &self.manifest, incarnation)?;
+            return Ok(Cut::at(&cut.limit, stamp.unwrap_or(EVERY_STAMP)));
         }
         let (mut ends, mut complete) = (LsnVector::zero(incarnation.logs), EVERY_STAMP);
         for log in 0..incarnation.logs {

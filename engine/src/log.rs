@@ -318,6 +318,11 @@ impl Logs {
         self.buffers[log].bell().ring_urgently();
     }
 
+    /// Why the log gets no more room on its disk at the moment.
+    pub(crate) fn disk_failure(&self, log: usize) -> Option<Error> {
+        self.set.failure(log)
+    }
+
     /// With a protocol that has stamps, one at least as large as those of all records that have been
     /// reserved.
     pub(crate) fn newest_stamp(&self) -> Option<u64> {
@@ -368,8 +373,10 @@ impl Logs {
         let mut manifest = self.manifest.lock();
         let ends: Vec<u64> = (0..self.count()).map(|log| end(log).0).collect();
         if let Some(incarnation) = manifest.incarnations.last_mut() {
-            // All of it counts.
-            incarnation.freeze(&LsnVector::from_slice(&ends), self.newest_stamp());
+            // What a session has appended meanwhile may be in one log, and what it follows not in another
+            // one.
+            let stamp = self.stamps.as_ref().map(|_| self.watch.durable_stamp());
+            incarnation.freeze(&LsnVector::from_slice(&ends), stamp);
         }
         self.manifests.store(&manifest)
     }

@@ -125,6 +125,14 @@ pub enum Mutant {
     EpochLeftEarly,
     /// A milestone names the current epoch, in which others are still to get places.
     MilestoneTooEarly,
+    /// A transaction of Plover gets its places after it has given the latches back: its GSN may be smaller
+    /// than what comes before it in a log.
+    PartWithoutLatch,
+    /// A GSN of Plover is larger only than those of the logs that the transaction writes to, not than those
+    /// of what it has read.
+    GsnOfOwnLogs,
+    /// A milestone of Plover names a GSN, but does not raise that of its log.
+    HeartbeatBesideLatch,
     /// The last stamp that counts is that up to which one log is complete, not all of them.
     StampOfTheFurthest,
     /// A replay key by key takes all logs for known up to the time up to which one of them is.
@@ -137,7 +145,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 58] = [
+    pub const ALL: [Mutant; 61] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -192,6 +200,9 @@ impl Mutant {
         Mutant::AnchorDatedLate,
         Mutant::EpochLeftEarly,
         Mutant::MilestoneTooEarly,
+        Mutant::PartWithoutLatch,
+        Mutant::GsnOfOwnLogs,
+        Mutant::HeartbeatBesideLatch,
         Mutant::StampOfTheFurthest,
         Mutant::BoundOfTheFurthest,
         Mutant::RangeOpenedTooEarly,

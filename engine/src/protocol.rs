@@ -12,8 +12,8 @@
 //! imports another protocol.
 //!
 //! Files:
-//! * `none`: no logs, as the baseline; `serial`: one log; `taurus`: parallel logs; `silor`: parallel logs,
-//!   for comparison;
+//! * `none`: no logs, as the baseline; `serial`: one log; `taurus`: parallel logs; `silor`,
+//!   `plover`: parallel logs, for comparison;
 //! * `milestones`: what protocols share whose records have stamps;
 //! * `list`: which name means which of them;
 //! * `recovery`: the recovery half, and how protocols to come fit into it.
@@ -21,6 +21,7 @@
 pub mod list;
 mod milestones;
 pub mod none;
+pub mod plover;
 mod recovery;
 pub mod serial;
 pub mod silor;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use hyades_types::error::Result;
+use smallvec::{SmallVec, smallvec};
 
 use crate::commit_clock::CommitClock;
 use crate::config::{Config, ProtocolKind};
@@ -56,33 +58,42 @@ pub struct CommitPayload<'a> {
     pub commit: Commit,
 }
 
-/// A place in the log, reserved for a transaction's record. If it is dropped, nothing has been appended.
+/// The places of a transaction's record, or of its parts, in the logs. If they are dropped, nothing has been
+/// appended.
 #[must_use]
-pub struct Reserved<'a>(Option<CommitPlace<'a>>);
+pub struct Reserved<'a> {
+    places: SmallVec<[CommitPlace<'a>; 1]>,
+    is_filled: bool,
+}
 
 impl<'a> Reserved<'a> {
     #[inline]
     pub fn new(place: CommitPlace<'a>) -> Reserved<'a> {
-        Reserved(Some(place))
+        Reserved { places: smallvec![place], is_filled: false }
+    }
+
+    /// The places of several parts, which have been filled.
+    pub fn filled(places: SmallVec<[CommitPlace<'a>; 1]>) -> Reserved<'a> {
+        Reserved { places, is_filled: true }
     }
 
     /// There is nothing to fill.
     pub fn without_place() -> Reserved<'a> {
-        Reserved(None)
+        Reserved { places: SmallVec::new(), is_filled: true }
     }
 
     /// Fills the place with the payload that it was reserved for.
     #[inline]
     pub fn write(&mut self, payload: &CommitPayload<'_>) {
-        if let Some(place) = &mut self.0 {
-            place.write(payload.operations);
+        if !self.is_filled {
+            self.places.iter_mut().for_each(|place| place.write(payload.operations));
         }
     }
 
-    /// Publishes the place, which is filled. `time`: the commit time, for a payload that has one.
+    /// Publishes the places, which are filled. `time`: the commit time, for a payload that has one.
     #[inline]
     pub fn publish(self, time: Option<u64>) {
-        if let Some(mut place) = self.0 {
+        for mut place in self.places {
             time.into_iter().for_each(|time| place.date(time));
             place.publish();
         }

@@ -112,6 +112,7 @@ use crate::storage::opening::Opening;
 use crate::txn::replay_versions::ReplayVersions;
 
 pub use self::cut::LogTail;
+pub(crate) use self::cut::find_stamp;
 pub(crate) use self::digest::remove_foreign as remove_foreign_digests;
 pub(crate) use self::digester::Digester;
 pub(crate) use self::on_demand::{Followers, Restarted};
@@ -719,7 +720,7 @@ fn freeze_ends(
         if let Some(end) = incarnation.frozen_end() {
             // A backup does not say the last stamp that counts.
             if incarnation.stamp.is_none() {
-                let stamp = cut::find_stamp(config, manifest, incarnation)?;
+                let stamp = find_stamp(config, manifest, incarnation)?;
                 manifest.incarnations[place].freeze(&end, stamp);
             }
             continue;

@@ -99,6 +99,7 @@ enum Protocol {
     Taurus,
     Serial,
     Silor,
+    Plover,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -122,6 +123,7 @@ impl Options {
             Protocol::Taurus => "taurus",
             Protocol::Serial => "serial",
             Protocol::Silor => "silor",
+            Protocol::Plover => "plover",
         };
         Ok(System::Hyades(Hyades { binary, protocol: protocol.to_owned(), logs: self.logs }))
     }

@@ -135,7 +135,7 @@ pub(crate) struct ServeArguments {
     /// How much a transaction block sees of others; a client may ask for another level.
     #[arg(long, value_enum, default_value = "read-committed")]
     isolation: Isolation,
-    /// Number of parallel logs (taurus, silor).
+    /// Number of parallel logs (taurus, silor, plover).
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     logs: u16,
     /// How long an epoch lasts, and an answer waits at most, beside the device (silor).

@@ -114,6 +114,11 @@ impl Scenario {
         Scenario { protocol: ProtocolKind::SiloR, ..Scenario::taurus(logs) }
     }
 
+    /// Plover with this many logs.
+    pub fn plover(logs: usize) -> Scenario {
+        Scenario { protocol: ProtocolKind::Plover, ..Scenario::taurus(logs) }
+    }
+
     /// One log striped over this many directories.
     pub fn striped(stripes: usize) -> Scenario {
         Scenario { stripes, ..Scenario::serial() }

@@ -108,12 +108,18 @@ pub fn run(seed: u64, flips: u64) -> Result<(Run, Totals), String> {
     let mut random = StdRng::seed_from_u64(seed);
     let replays_by_position = seed.is_multiple_of(3);
     let chosen = choose_scenario(&mut random);
-    let of_silor = |calls| Scenario { calls, ..Scenario::silor(1 + seed as usize / 4 % 4) };
-    let Scenario { protocol, logs, calls, .. } = match chosen.calls {
-        _ if seed % 4 != 1 => chosen,
-        Calls::Never => of_silor(Calls::Never),
-        _ => of_silor(Calls::Data),
+    // Half of the seeds have the other protocols, which log only data.
+    let logs = 1 + seed as usize / 4 % 4;
+    let other = match seed % 4 {
+        1 => Some(Scenario::silor(logs)),
+        2 => Some(Scenario::plover(logs)),
+        _ => None,
     };
+    let calls = |other: Scenario| match chosen.calls {
+        Calls::Never => other,
+        _ => other.with(Calls::Data),
+    };
+    let Scenario { protocol, logs, calls, .. } = other.map_or(chosen, calls);
     let scenario = Scenario { replays_by_position, protocol, logs, calls, ..chosen };
     let outcome = Scheduler::run(seed, move |scheduler| {
         let disk = SimulatedDisk::new(seed);

@@ -37,12 +37,14 @@ fn restored(disk: &SimulatedDisk, scenario: Scenario, into: &str, point: PointIn
     observed
 }
 
-fn scenarios() -> [Scenario; 4] {
+fn scenarios() -> [Scenario; 6] {
     [
         Scenario::taurus(2).with(Calls::Mixed),
         Scenario::taurus(4).with(Calls::Commands),
         Scenario::serial().with(Calls::Mixed),
         Scenario::striped(2),
+        Scenario::silor(2).with(Calls::Data),
+        Scenario::plover(3),
     ]
 }
 

@@ -82,6 +82,20 @@ fn silor() {
 }
 
 #[test]
+fn plover() {
+    try_points(Scenario::plover(1), 5);
+    try_points(Scenario::plover(2).with(Calls::Data), 2);
+    try_points(Scenario::plover(4), 5);
+}
+
+#[test]
+fn plover_while_checkpoints_are_taken_and_restarts_go_on() {
+    try_points(Scenario::plover(2).checkpointing(), 7);
+    try_points(Scenario::plover(2).on_demand(), 7);
+    try_points(Scenario::plover(3).with(Calls::Data).checkpointing().on_demand(), 11);
+}
+
+#[test]
 fn silor_while_checkpoints_are_taken_and_restarts_go_on() {
     try_points(Scenario::silor(2).checkpointing(), 7);
     try_points(Scenario::silor(2).on_demand(), 7);

@@ -94,7 +94,7 @@ fn assert_level(isolation: Isolation, typical: AnomalyKind) {
 }
 
 /// The scenarios that take turns in long runs.
-fn scenarios() -> [Scenario; 10] {
+fn scenarios() -> [Scenario; 11] {
     [
         Scenario::taurus(2),
         Scenario::taurus(4).with(Calls::Mixed),
@@ -106,6 +106,7 @@ fn scenarios() -> [Scenario; 10] {
         Scenario::taurus(4).with(Calls::Commands).checkpointing(),
         Scenario::serial().with(Calls::Mixed).checkpointing(),
         Scenario::silor(2).with(Calls::Data).checkpointing(),
+        Scenario::plover(3).with(Calls::Data).checkpointing(),
     ]
 }
 
@@ -151,6 +152,9 @@ fn histories_are_strictly_serializable() {
     assert_serializable_across_crashes(Scenario::silor(2), 20);
     assert_serializable_across_crashes(Scenario::silor(3).with(Calls::Data).escalating(), 12);
     assert_serializable_across_crashes(Scenario::silor(2).checkpointing(), 12);
+    assert_serializable_across_crashes(Scenario::plover(2), 20);
+    assert_serializable_across_crashes(Scenario::plover(3).with(Calls::Data).escalating(), 12);
+    assert_serializable_across_crashes(Scenario::plover(2).checkpointing(), 12);
     // In the same test, because mutants are active for the whole process.
     for mutant in [Mutant::SkipRowLock, Mutant::SkipGapLock] {
         mutant::activate(Some(mutant));

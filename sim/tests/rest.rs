@@ -50,7 +50,13 @@ fn burst(engine: &dyn Engine, keys: u64) {
 
 #[test]
 fn after_a_burst_of_deletes_an_idle_database_comes_to_rest() {
-    for scenario in [Scenario::taurus(2), Scenario::taurus(4), Scenario::serial(), Scenario::silor(2)] {
+    for scenario in [
+        Scenario::taurus(2),
+        Scenario::taurus(4),
+        Scenario::serial(),
+        Scenario::silor(2),
+        Scenario::plover(2),
+    ] {
         let disk = SimulatedDisk::new(1);
         let engine = scenario.open(&disk).expect("opens");
         // Schema changes leave vectors with positions in all logs.

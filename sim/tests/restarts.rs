@@ -41,6 +41,7 @@ fn transactions_wait_for_what_they_touch() {
         Scenario::taurus(2).with(Calls::Mixed),
         Scenario::taurus(4),
         Scenario::silor(2),
+        Scenario::plover(2),
     ];
     for held in [Held::Load, Held::Replay] {
         try_all("held", &scenarios, move |scenario, seed| wait_for_what_they_touch(scenario, seed, held));
@@ -56,26 +57,50 @@ fn the_logs_are_replayed_first_for_what_is_wanted() {
 
 #[test]
 fn little_of_the_logs_is_read_for_what_they_change_little() {
-    let scenarios = [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(3), Scenario::silor(2)];
+    let scenarios = [
+        Scenario::serial(),
+        Scenario::taurus(2),
+        Scenario::taurus(3),
+        Scenario::silor(2),
+        Scenario::plover(2),
+    ];
     try_all("parts", &scenarios, parts_of_the_logs_are_enough);
 }
 
 #[test]
 fn a_key_that_is_wanted_opens_before_its_table() {
-    let scenarios = [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(3), Scenario::silor(2)];
+    let scenarios = [
+        Scenario::serial(),
+        Scenario::taurus(2),
+        Scenario::taurus(3),
+        Scenario::silor(2),
+        Scenario::plover(2),
+    ];
     try_all("key", &scenarios, a_key_opens_before_its_table);
 }
 
 #[test]
 fn a_key_opens_whatever_has_been_loaded_of_its_table() {
-    let scenarios = [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(3), Scenario::silor(2)];
+    let scenarios = [
+        Scenario::serial(),
+        Scenario::taurus(2),
+        Scenario::taurus(3),
+        Scenario::silor(2),
+        Scenario::plover(2),
+    ];
     try_all("key", &scenarios, a_key_opens_whatever_has_been_loaded);
 }
 
 #[test]
 fn what_is_done_in_the_middle_of_a_restart_survives_the_next_crash() {
-    let silor = Scenario::silor(2).with(Calls::Data);
-    let scenarios = [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(3).with(Calls::Data), silor];
+    let of_data = [Scenario::silor(2), Scenario::plover(2)].map(|scenario| scenario.with(Calls::Data));
+    let scenarios = [
+        Scenario::serial(),
+        Scenario::taurus(2),
+        Scenario::taurus(3).with(Calls::Data),
+        of_data[0],
+        of_data[1],
+    ];
     try_all("work", &scenarios, work_in_the_middle);
 }
 

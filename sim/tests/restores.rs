@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use hyades_engine::backup::{Place, PointInTime, Restored, back_up, restore};
 use hyades_engine::config::Config;
@@ -18,6 +19,7 @@ use hyades_sim::crash::{
 };
 use hyades_sim::disk::SimulatedDisk;
 use hyades_sim::routines::test_compiler;
+use hyades_sim::script::{Script, ScriptTransaction, Step};
 
 const BACKUP: &str = "/backup";
 
@@ -28,6 +30,12 @@ fn scenarios() -> [Scenario; 4] {
         Scenario::serial().with(Calls::Mixed),
         Scenario::striped(2),
     ]
+}
+
+/// And those whose logs do not count transaction by transaction.
+fn all_scenarios() -> Vec<Scenario> {
+    let with_stamps = [Scenario::silor(2).with(Calls::Data), Scenario::plover(2)];
+    scenarios().into_iter().chain(with_stamps).collect()
 }
 
 fn shared(disk: &SimulatedDisk) -> Arc<dyn Disk> {
@@ -60,6 +68,11 @@ fn restored_hash(disk: &SimulatedDisk, scenario: Scenario, into: &str, point: Po
 /// The contents of a database restored to this point, once it is opened.
 fn observed(disk: &SimulatedDisk, scenario: Scenario, into: &str, point: PointInTime) -> Observed {
     restored(disk, into, point).unwrap_or_else(|error| panic!("{scenario:?}, {point:?}: {error}"));
+    opened(disk, scenario, into)
+}
+
+/// The contents of a restored database, which is taken away.
+fn opened(disk: &SimulatedDisk, scenario: Scenario, into: &str) -> Observed {
     let engine = open(config(disk, scenario, into), test_compiler()).expect("opens");
     let observed = Observed::read(&*engine).expect("readable");
     engine.shutdown().expect("stops");
@@ -243,7 +256,7 @@ fn a_restore_to_a_transaction_among_others_is_closed_under_dependencies() {
 
 #[test]
 fn a_restore_to_a_checkpoint_has_what_it_holds() {
-    for (seed, scenario) in scenarios().into_iter().enumerate() {
+    for (seed, scenario) in all_scenarios().into_iter().enumerate() {
         let script = script(seed as u64 + 40);
         let disk = SimulatedDisk::new(seed as u64);
         let engine = scenario.open(&disk).expect("opens");
@@ -297,7 +310,7 @@ fn goes_on(disk: &SimulatedDisk, scenario: Scenario, into: &str, backup: &str) {
 
 #[test]
 fn checkpoints_among_transactions_are_closed_under_dependencies() {
-    for (seed, scenario) in scenarios().into_iter().enumerate() {
+    for (seed, scenario) in all_scenarios().into_iter().enumerate() {
         let script = script(seed as u64 + 50);
         let disk = SimulatedDisk::new(seed as u64);
         let engine = scenario.open(&disk).expect("opens");
@@ -333,4 +346,80 @@ fn checkpoints_among_transactions_are_closed_under_dependencies() {
             found.check(&script, &BTreeSet::new()).unwrap_or_else(|error| panic!("{scenario:?}: {error}"));
         }
     }
+}
+
+/// Logs hang now and then, and the database is restored to many times.
+#[test]
+fn times_among_transactions_are_closed_under_dependencies() {
+    for (seed, scenario) in all_scenarios().into_iter().enumerate() {
+        let script = script(seed as u64 + 70);
+        let disk = SimulatedDisk::new(seed as u64);
+        let engine = scenario.open(&disk).expect("opens");
+        let mut life = Life::begin_with(&*engine, 1, scenario.calls).expect("begins");
+        let laggard = Laggard::start(&disk, scenario.places(), seed as u64);
+        let now = || std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_micros() as u64;
+        let mut times = Vec::new();
+        for step in 0..12 {
+            life.run(&script, step * 10..(step + 1) * 10).expect("runs");
+            times.push(now());
+            if step % 4 == 1 {
+                take_checkpoint(&*engine).expect("taken");
+                backed_up(&disk);
+            }
+        }
+        drop(laggard);
+        life.acknowledged();
+        backed_up(&disk);
+        engine.shutdown().expect("stops");
+        let mut tried = 0;
+        for time in times.into_iter().flat_map(|time| [0, 200, 400, 800].map(|later| time + later)) {
+            // There may be no backup of that time.
+            if restored(&disk, "/new", PointInTime::Time(time)).is_ok() {
+                tried += 1;
+                let found = opened(&disk, scenario, "/new");
+                found
+                    .check(&script, &BTreeSet::new())
+                    .unwrap_or_else(|error| panic!("{scenario:?}: {error}"));
+            }
+        }
+        assert!(tried > 10, "{scenario:?}: {tried}");
+    }
+}
+
+/// A checkpoint is taken in the middle of an epoch. What comes after it counts only when the epoch is closed
+/// in all logs: one log may have a block with a transaction of the epoch that follows another one, which
+/// still waits in its log for the next block.
+#[test]
+fn a_time_in_an_open_epoch_has_nothing_of_what_came_after_the_checkpoint() {
+    let scenario = Scenario::silor(2);
+    let disk = SimulatedDisk::new(1);
+    let epoch = Duration::from_millis(300);
+    let engine = open(Config { epoch, ..scenario.config(&disk) }, test_compiler()).expect("opens");
+    let step = |session, step| ScriptTransaction { session, steps: vec![step], is_rolled_back: false };
+    let transactions = vec![
+        step(0, Step::Put { key: 1, value: 1 }),
+        step(0, Step::Put { key: 2, value: 2 }),
+        step(1, Step::Add { key: 2, amount: 3 }),
+    ];
+    let script = Script { transactions };
+    let mut life = Life::begin(&*engine, 1).expect("begins").without_ballast();
+    // A new epoch begins with the first one.
+    life.run_one(&script, 0).expect("runs").wait().expect("durable");
+    life.run_one(&script, 0).expect("runs");
+    let checkpoint = std::thread::spawn({
+        let engine = Arc::clone(&engine);
+        move || take_checkpoint(&*engine)
+    });
+    std::thread::sleep(epoch / 10);
+    let answers = [1, 2].map(|number| life.run_one(&script, number).expect("runs"));
+    std::thread::sleep(epoch / 10);
+    let time = std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_micros() as u64;
+    answers.into_iter().for_each(|answer| answer.wait().expect("durable"));
+    checkpoint.join().expect("no panic").expect("taken");
+    backed_up(&disk);
+    engine.shutdown().expect("stops");
+    let found = observed(&disk, scenario, "/new", PointInTime::Time(time));
+    assert_eq!(found.ledger, BTreeSet::from([0]));
+    let found = observed(&disk, scenario, "/new", PointInTime::End);
+    assert_eq!(found.ledger, BTreeSet::from([0, 1, 2]));
 }

@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// The number of seeds that are tried after the known one.
 const MORE: u64 = 40;
 
-const FOUND: [(Mutant, u64); 24] = [
+const FOUND: [(Mutant, u64); 27] = [
     (Mutant::OwnEndInStoredLv, 1),
     (Mutant::ReserveBeforeFreeze, 1),
     (Mutant::ReleaseBeforeRaise, 1),
@@ -40,7 +40,10 @@ const FOUND: [(Mutant, u64); 24] = [
     (Mutant::CheckpointUnsynced, 1),
     (Mutant::EpochLeftEarly, 1),
     (Mutant::MilestoneTooEarly, 1),
-    (Mutant::StampOfTheFurthest, 821),
+    (Mutant::PartWithoutLatch, 2),
+    (Mutant::GsnOfOwnLogs, 230),
+    (Mutant::HeartbeatBesideLatch, 6),
+    (Mutant::StampOfTheFurthest, 14),
 ];
 
 #[test]

@@ -179,8 +179,9 @@ impl<'c> Chooser<'c> {
         let mut end = LsnVector::from_slice(&extents.iter().map(|one| one.end.0).collect::<Vec<_>>());
         end.lower(begun.frozen_end().unwrap_or_default().entries());
         let mut chosen = moved(&begun);
-        // What is chosen says the last stamp that counts.
-        chosen.freeze(&end, None);
+        // If something is cut off, what is left says the last stamp that counts.
+        let stamp = begun.stamp.filter(|_| begun.frozen_end().as_ref() == Some(&end));
+        chosen.freeze(&end, stamp);
         let time_us = extents.iter().map(|one| one.time_us).max().unwrap_or(0);
         let is_cut = extents.iter().any(|one| one.is_cut);
         let places = extents.into_iter().map(|one| one.places).collect();

@@ -48,6 +48,8 @@ pub struct AppendProgress {
     is_quiet: bool,
     /// The log of a record of which its logger has not been told.
     untold: Option<usize>,
+    /// Those of the parts of a transaction that goes to several logs.
+    parts: Vec<AppendProgress>,
 }
 
 #[derive(Debug)]
@@ -122,6 +124,15 @@ impl AppendProgress {
     /// The attempt was given up: the pieces appended so far never get a last one.
     pub fn reset(&mut self) {
         self.fragmented = None;
+        self.parts.iter_mut().for_each(AppendProgress::reset);
+    }
+
+    /// How far the append of each part of a transaction has come, of so many.
+    pub fn of_parts(&mut self, count: usize) -> &mut [AppendProgress] {
+        if self.parts.len() < count {
+            self.parts.resize_with(count, AppendProgress::default);
+        }
+        &mut self.parts[..count]
     }
 
     /// Whether a logger is not to be woken for the record of a committing transaction that comes right after
@@ -135,9 +146,10 @@ impl AppendProgress {
         self.untold.take()
     }
 
-    /// The place of the last transaction that wrote: its log, and the end of its (last) record.
+    /// The place of the last transaction that wrote, or of its first part: its log, and the end of its (last)
+    /// record.
     pub fn last(&self) -> Option<(usize, Lsn)> {
-        self.last
+        self.last.or_else(|| self.parts.first()?.last)
     }
 
     /// The log for a transaction's record: `preferred`, unless fragments of it are in another one.

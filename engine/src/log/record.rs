@@ -29,7 +29,7 @@
 //! * `field`: the protocol's data on the transaction. Only the protocol knows its length, so it is returned
 //!   in one piece with the body ([`RecordBody::Transaction`], [`crate::protocol::FieldReader`]).
 //! * `body`: encoded operations (`operation`), or a call (`command`). For an anchor the number of logs and
-//!   one durable position for each. For a milestone a stamp. For a filler anything.
+//!   one durable position for each. For a milestone two stamps. For a filler anything.
 //!
 //! Anchors and milestones are *control records*: they are of no transaction, and hold for all that come after
 //! them in their log. A transaction draws its time when its record has its place. So every record that comes
@@ -154,6 +154,8 @@ impl Control {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Milestone {
     pub stamp: u64,
+    /// All logs were durable and complete up to this stamp when the record was appended.
+    pub durable: u64,
     /// All of them have later commit times.
     pub time: u64,
 }
@@ -313,8 +315,8 @@ fn decode_body(record: &[u8]) -> Result<RecordBody<'_>, Malformed> {
         }
         (KIND_MILESTONE, _) => {
             let Some(time) = time else { return malformed(5, "a milestone has no time") };
-            let stamp = read_varint(used, &mut offset)?;
-            Ok(RecordBody::Control(Control::Milestone(Milestone { stamp, time })))
+            let (stamp, durable) = (read_varint(used, &mut offset)?, read_varint(used, &mut offset)?);
+            Ok(RecordBody::Control(Control::Milestone(Milestone { stamp, durable, time })))
         }
         (KIND_FILLER, _) => Ok(RecordBody::Filler),
         _ => malformed(4, "a log record is of unknown kind"),
@@ -379,9 +381,10 @@ pub fn encode_anchor(record: &mut Vec<u8>, durable: &[u64], time: Option<u64>) {
 }
 
 /// Writes a whole milestone, padding included, into `record` (which it clears).
-pub fn encode_milestone(record: &mut Vec<u8>, Milestone { stamp, time }: Milestone) {
+pub fn encode_milestone(record: &mut Vec<u8>, Milestone { stamp, durable, time }: Milestone) {
     begin_record(record, KIND_MILESTONE, FLAG_DATED, Some(time));
     write_varint(record, stamp);
+    write_varint(record, durable);
     let length = finish_header(record, 0);
     record.resize(length, 0);
 }

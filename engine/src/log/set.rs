@@ -223,6 +223,21 @@ impl LogEnd {
         self.position.0 - self.whole_records.0
     }
 
+    /// Refuses a log that is complete up to this stamp although it had been up to that one.
+    ///
+    /// # Errors
+    /// Corruption, with the file and the offset.
+    pub fn check_stamp(&self, complete: u64, durable: u64) -> Result<()> {
+        if complete >= durable {
+            return Ok(());
+        }
+        let (path, offset) = (self.path.display(), self.offset);
+        Err(Error::corrupt(format!(
+            "log file \"{path}\" is damaged at byte {offset}: the log is complete up to stamp {complete}, although it \
+             was up to {durable}"
+        )))
+    }
+
     /// Whether a crash can explain this end, when the log is known to have been durable up to `durable`.
     pub fn check(&self, durable: Lsn) -> Result<()> {
         let place = format!("log file \"{}\" is damaged at byte {}", self.path.display(), self.offset);

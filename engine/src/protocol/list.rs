@@ -5,6 +5,7 @@
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::none::NoLog;
+use super::plover::Plover;
 use super::serial::Serial;
 use super::silor::SiloR;
 use super::taurus::Taurus;
@@ -26,6 +27,7 @@ pub fn with_protocol<W: WithProtocol>(kind: ProtocolKind, what: W) -> W::Output 
         ProtocolKind::Serial => what.with::<Serial>(),
         ProtocolKind::Taurus => what.with::<Taurus>(),
         ProtocolKind::SiloR => what.with::<SiloR>(),
+        ProtocolKind::Plover => what.with::<Plover>(),
     }
 }
 

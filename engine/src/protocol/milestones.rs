@@ -9,20 +9,24 @@
 //! Invariants:
 //! 1. A milestone names a stamp that no record has which gets its place in this log after it. What it may
 //!    name is up to the protocol.
-//! 2. The durable stamp is the smallest of those that the last durable milestones of all logs name. A log
+//! 2. A milestone also names the durable stamp of the moment: if the cut after a crash is lower, something
+//!    has been lost that was acknowledged (pitfall 14).
+//! 3. The durable stamp is the smallest of those that the last durable milestones of all logs name. A log
 //!    without traffic has milestones, too.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use hyades_types::error::Result;
 use parking_lot::Mutex;
 
 use super::{FieldReader, Follows, Order, Recovery};
 use crate::log::record::varint::read_varint;
 use crate::log::record::{Control, Malformed, Milestone, encode_milestone};
 use crate::log::{DurableBlock, Logs};
-use crate::lsn::Lsn;
+use crate::lsn::{Lsn, logs_in};
 
 /// After this much of its log a logger appends a milestone even if it has nothing new to name: its time
 /// bounds those of all records after it, for a replay in the order of times.
@@ -30,17 +34,39 @@ const MILESTONE_LOG_BYTES: u64 = 64 << 10;
 /// A milestone for which there was no room is tried again after this time.
 const AFTER_REFUSAL: Duration = Duration::from_millis(10);
 
-/// What the last durable milestone of each log names.
-pub(super) struct DurableStamps(Mutex<Vec<u64>>);
+/// What the milestones of all logs have come to.
+pub(super) struct DurableStamps {
+    /// What the last durable one of each log names.
+    durable: Mutex<Vec<u64>>,
+    /// One bit for each log that had no room for its last one.
+    refused: AtomicU64,
+}
 
 impl DurableStamps {
     pub(super) fn new(logs: usize) -> DurableStamps {
-        DurableStamps(Mutex::new(vec![0; logs]))
+        DurableStamps { durable: Mutex::new(vec![0; logs]), refused: AtomicU64::new(0) }
+    }
+
+    /// Refuses what could not become durable, because the disk of some log has no room for a milestone.
+    ///
+    /// # Errors
+    /// `DISK_FULL`.
+    #[inline]
+    pub(super) fn check(&self, logs: &Logs) -> Result<()> {
+        let mut full = logs_in(self.refused.load(Ordering::Relaxed));
+        full.find_map(|log| logs.disk_failure(log)).map_or(Ok(()), Err)
+    }
+
+    fn note_room(&self, log: usize, has_room: bool) {
+        match has_room {
+            true => self.refused.fetch_and(!(1 << log), Ordering::Relaxed),
+            false => self.refused.fetch_or(1 << log, Ordering::Relaxed),
+        };
     }
 
     /// A milestone of this log that names this stamp is durable.
     fn note(&self, logs: &Logs, log: usize, stamp: u64) {
-        let mut durable = self.0.lock();
+        let mut durable = self.durable.lock();
         durable[log] = stamp;
         let all = durable.iter().copied().min().unwrap_or(0);
         if all > logs.watch().durable_stamp() {
@@ -104,9 +130,13 @@ impl Milestones {
     pub(super) fn append(&mut self, logs: &Logs, stamp: u64) -> bool {
         // Looked at before the place is reserved.
         let time = logs.clock().now();
-        encode_milestone(&mut self.scratch, Milestone { stamp, time });
+        let durable = logs.watch().durable_stamp();
+        encode_milestone(&mut self.scratch, Milestone { stamp, durable, time });
         let appended = logs.append_control(self.log, &self.scratch);
-        self.is_refused = appended.is_none();
+        if self.is_refused != appended.is_none() {
+            self.is_refused = appended.is_none();
+            self.durable.note_room(self.log, !self.is_refused);
+        }
         if let Some(end) = appended {
             (self.named, self.end) = (stamp, end);
             self.under_way.push_back((end, stamp));
@@ -140,7 +170,7 @@ impl Recovery for StampOrder {
     }
 
     fn reader(&self) -> Box<dyn FieldReader> {
-        Box::new(StampReader { stamp: 0, complete: 0 })
+        Box::new(StampReader { stamp: 0, complete: 0, durable: 0 })
     }
 }
 
@@ -150,27 +180,33 @@ struct StampReader {
     stamp: u64,
     /// What the last milestone names.
     complete: u64,
+    durable: u64,
 }
 
 impl FieldReader for StampReader {
     fn control(&mut self, control: &Control) {
         if let Control::Milestone(milestone) = control {
             self.complete = self.complete.max(milestone.stamp);
+            self.durable = self.durable.max(milestone.durable);
             self.stamp = self.complete;
         }
+    }
+
+    fn durable_stamp(&self) -> u64 {
+        self.durable
     }
 
     fn complete(&self) -> u64 {
         self.complete
     }
 
-    fn field_bytes(&self, content: &[u8]) -> Result<usize, Malformed> {
+    fn field_bytes(&self, content: &[u8]) -> std::result::Result<usize, Malformed> {
         let mut offset = 0;
         read_varint(content, &mut offset)?;
         Ok(offset)
     }
 
-    fn read(&mut self, field: &[u8]) -> Result<(), Malformed> {
+    fn read(&mut self, field: &[u8]) -> std::result::Result<(), Malformed> {
         self.stamp = read_varint(field, &mut 0)?;
         match self.stamp > self.complete {
             true => Ok(()),

@@ -69,6 +69,12 @@ pub trait FieldReader: Send {
         0
     }
 
+    /// The largest stamp up to which all logs were durable and complete, as far as this log says so. 0
+    /// without stamps.
+    fn durable_stamp(&self) -> u64 {
+        0
+    }
+
     /// The length of the field at the beginning of a transaction's content.
     ///
     /// # Errors

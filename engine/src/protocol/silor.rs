@@ -81,6 +81,7 @@ pub struct SiloR {
     ticker: Ticker,
     logs: RunningLogs,
     epochs: Arc<Epochs>,
+    durable: Arc<DurableStamps>,
 }
 
 impl Protocol for SiloR {
@@ -115,7 +116,7 @@ impl Protocol for SiloR {
         };
         let logs = Logs::start_with_stamps(config, shape, manifest, duty, Arc::clone(&epochs) as _)?;
         let ticker = Ticker::start(config.epoch, &epochs, &logs)?;
-        Ok(SiloR { ticker, logs, epochs })
+        Ok(SiloR { ticker, logs, epochs, durable })
     }
 
     fn new_dependencies(&self) -> u64 {
@@ -159,6 +160,7 @@ impl Protocol for SiloR {
         payload: &CommitPayload<'_>,
         progress: &'a mut AppendProgress,
     ) -> Result<Append<Reserved<'a>>> {
+        self.durable.check(&self.logs)?;
         let log = progress.log(self.own_log(worker));
         let CommitPayload { operations, commit } = *payload;
         if let Append::Wait(ticket) = self.logs.append_fragments(log, worker, progress, operations)? {
@@ -173,11 +175,10 @@ impl Protocol for SiloR {
             crate::sync::sleep(Duration::from_millis(2));
         }
         let write_field = |header: &mut Vec<u8>| write_varint(header, epoch);
-        let reserved = self.logs.reserve_commit(log, worker, progress, commit, write_field, operations)?;
-        drop(inside);
-        match reserved {
+        match self.logs.reserve_commit(log, worker, progress, commit, write_field, operations)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
             Append::Done(place) => {
+                inside.iter().for_each(Inside::note_place);
                 *dependencies = epoch;
                 Ok(Append::Done(Reserved::new(place)))
             }
@@ -265,7 +266,7 @@ impl LoggerDuty for MilestoneDuty {
     }
 
     fn rest(&self, _logs: &Logs) -> Option<Duration> {
-        self.milestones.rest()
+        self.milestones.rest().filter(|_| self.has_news())
     }
 
     /// Until the epoch ends, no answer is helped by a block.

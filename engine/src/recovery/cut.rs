@@ -40,8 +40,9 @@ struct Scanned {
     end: LogEnd,
     /// The largest positions that its anchors, or its digest, call durable.
     durable: LsnVector,
-    /// The stamp up to which it is complete.
+    /// The stamp up to which it is complete, and the one up to which all were, as it says.
     complete: u64,
+    durable_stamp: u64,
     /// Covers all its records, if it was asked for.
     summary: Option<LogSummary>,
 }
@@ -80,7 +81,7 @@ pub(super) fn find_end(
         durable.raise(one.durable.entries());
     }
     let stamp = match has_stamps(incarnation)? {
-        true => last_stamp(manifest, incarnation, scanned.iter().map(|one| one.complete)),
+        true => find_last_stamp(manifest, incarnation, &scanned)?,
         false => EVERY_STAMP,
     };
     let mut end = LsnVector::zero(incarnation.logs);
@@ -99,18 +100,30 @@ fn has_stamps(incarnation: &Incarnation) -> Result<bool> {
 }
 
 /// The last stamp that counts, given up to which one each log is complete.
-fn last_stamp(manifest: &Manifest, incarnation: &Incarnation, logs: impl Iterator<Item = u64>) -> u64 {
-    let known = manifest.checkpoint_of(incarnation).and_then(|checkpoint| checkpoint.stamp);
+fn last_stamp(logs: impl Iterator<Item = u64>) -> u64 {
     let found = match mutant::is_active(Mutant::StampOfTheFurthest) {
         true => logs.max(),
         false => logs.min(),
     };
-    found.max(known).unwrap_or(0)
+    found.unwrap_or(0)
+}
+
+/// The last stamp that counts of logs that a crash has left, where all was complete that a checkpoint holds.
+///
+/// # Errors
+/// A log has lost something that was durable.
+fn find_last_stamp(manifest: &Manifest, incarnation: &Incarnation, scanned: &[Scanned]) -> Result<u64> {
+    let known = manifest.checkpoint_of(incarnation).and_then(|checkpoint| checkpoint.stamp).unwrap_or(0);
+    let durable = scanned.iter().map(|one| one.durable_stamp).max().unwrap_or(0);
+    scanned.iter().try_for_each(|one| one.end.check_stamp(one.complete.max(known), durable))?;
+    Ok(last_stamp(scanned.iter().map(|one| one.complete)).max(known))
 }
 
 /// The last stamp that counts of an incarnation that has ended, as its logs say up to there. `None` if it has
-/// no stamps.
-pub(super) fn find_stamp(
+/// no stamps. That of a checkpoint does not matter: in a copy of the logs, what came after the checkpoint may
+/// be missing in one of them. Whatever counts after it is in an epoch, or has a GSN, that a later milestone
+/// of each log names.
+pub(crate) fn find_stamp(
     config: &Config,
     manifest: &Manifest,
     incarnation: &Incarnation,
@@ -130,7 +143,7 @@ pub(super) fn find_stamp(
         }
         found.push(walk.complete());
     }
-    Ok(Some(last_stamp(manifest, incarnation, found.into_iter())))
+    Ok(Some(last_stamp(found.into_iter())))
 }
 
 /// How a log ends that was not closed.
@@ -197,12 +210,19 @@ fn scan(set: &dyn LogSet, log: usize, mut eye: Eye) -> Result<Scanned> {
         return Err(Error::fatal(sqlstate::INTERNAL_ERROR, message));
     };
     Ok(match eye {
-        Eye::Walk(walk) => {
-            Scanned { end, durable: walk.durable().clone(), complete: walk.complete(), summary: None }
-        }
-        Eye::Summary(summary) => {
-            let (durable, complete) = (summary.durable().clone(), summary.complete());
-            Scanned { end, durable, complete, summary: Some(*summary) }
-        }
+        Eye::Walk(walk) => Scanned {
+            end,
+            durable: walk.durable().clone(),
+            complete: walk.complete(),
+            durable_stamp: walk.durable_stamp(),
+            summary: None,
+        },
+        Eye::Summary(summary) => Scanned {
+            end,
+            durable: summary.durable().clone(),
+            complete: summary.complete(),
+            durable_stamp: summary.durable_stamp(),
+            summary: Some(*summary),
+        },
     })
 }

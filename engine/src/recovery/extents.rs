@@ -297,6 +297,11 @@ impl Collector {
         });
     }
 
+    /// Of how many transactions it is not known whether they count.
+    pub(super) fn unsettled(&self) -> usize {
+        self.unsettled.len()
+    }
+
     /// Whether it is known of each transaction whether it counts.
     pub(super) fn is_settled(&self) -> bool {
         self.unsettled.is_empty()

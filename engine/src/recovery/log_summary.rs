@@ -214,6 +214,11 @@ impl LogSummary {
         self.walk.complete()
     }
 
+    /// The stamp up to which all logs were durable and complete, as this one says.
+    pub(super) fn durable_stamp(&self) -> u64 {
+        self.walk.durable_stamp()
+    }
+
     /// Takes no record that ends after this position.
     pub(super) fn set_limit(&mut self, limit: Lsn) {
         self.walk.set_limit(limit);
@@ -325,11 +330,13 @@ impl LogSummary {
             }
             Bound::Known(_) => return,
         }
-        if self.unjudged.len() < self.judge_at {
+        let waiting = self.extents.as_ref().map_or(0, Collector::unsettled);
+        if self.unjudged.len().max(waiting) < self.judge_at {
             return;
         }
         self.judge();
-        self.judge_at = JUDGED_TOGETHER.max(2 * self.unjudged.len());
+        let waiting = self.extents.as_ref().map_or(0, Collector::unsettled);
+        self.judge_at = JUDGED_TOGETHER.max(2 * self.unjudged.len().max(waiting));
         if self.unjudged.len() > MOST_UNJUDGED {
             self.is_given_up = true;
             self.unjudged = Vec::new();

@@ -309,6 +309,11 @@ impl<G> Walk<G> {
         self.fields.reader.complete()
     }
 
+    /// See [`FieldReader::durable_stamp`].
+    pub(super) fn durable_stamp(&self) -> u64 {
+        self.fields.reader.durable_stamp()
+    }
+
     /// It is known from elsewhere that the logs were durable up to these positions.
     pub(super) fn raise_durable(&mut self, durable: &LsnVector) {
         self.durable.raise(durable.entries());

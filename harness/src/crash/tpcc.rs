@@ -58,6 +58,7 @@ const COMBINATIONS: &[Combination] = &[
     combination("serial", "mixed", true),
     combination("taurus", "auto", false),
     combination("silor", "data", false),
+    combination("plover", "data", false),
 ];
 const WRITING_CALLS: [&str; 3] = ["tpcc_new_order", "tpcc_payment", "tpcc_delivery"];
 const CLIENTS: &str = "4";

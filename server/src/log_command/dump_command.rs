@@ -176,7 +176,7 @@ impl Printer {
                     object["lv"] = json!(vector.entries());
                 }
                 if let Follows::Stamp(stamp) = transaction.follows {
-                    object["epoch"] = json!(stamp);
+                    object["stamp"] = json!(stamp);
                 }
                 object["lv_bytes"] = json!(transaction.field_bytes);
                 if let Some(time) = transaction.time {
@@ -204,7 +204,7 @@ impl Printer {
                     }
                     Control::Milestone(milestone) => {
                         object["kind"] = json!("milestone");
-                        object["epoch"] = json!(milestone.stamp);
+                        object["stamp"] = json!(milestone.stamp);
                     }
                 }
             }
@@ -220,7 +220,7 @@ impl Printer {
         let _ = match &entry.body {
             EntryBody::Transaction(transaction) => {
                 let follows = match (transaction.follows, transaction.follows.vector()) {
-                    (Follows::Stamp(stamp), _) => format!(" epoch {stamp}"),
+                    (Follows::Stamp(stamp), _) => format!(" stamp {stamp}"),
                     (_, Some(vector)) => format!(" lv {:?}", vector.entries()),
                     (_, None) => String::new(),
                 };
@@ -247,7 +247,7 @@ impl Printer {
                         writeln!(text, "anchor{time} durable {:?}", anchor.durable.entries())
                     }
                     Control::Milestone(milestone) => {
-                        writeln!(text, "milestone{time} epoch {}", milestone.stamp)
+                        writeln!(text, "milestone{time} stamp {}", milestone.stamp)
                     }
                 }
             }

@@ -27,7 +27,7 @@ pub struct StatArguments {
 struct Kind {
     count: u64,
     bytes: u64,
-    /// How many of the bytes say what a transaction follows: LSN vectors, or epochs.
+    /// How many of the bytes say what a transaction follows: LSN vectors, or stamps.
     vector_bytes: u64,
 }
 
@@ -253,7 +253,7 @@ impl LogStat {
                     "  LSN vectors: {} bytes, {each:.2} a transaction; {} transactions name more than their anchor",
                     self.vector_bytes, self.dependent
                 )?,
-                Some(_) => writeln!(out, "  epochs: {} bytes, {each:.2} a transaction", self.vector_bytes)?,
+                Some(_) => writeln!(out, "  stamps: {} bytes, {each:.2} a transaction", self.vector_bytes)?,
             }
         }
         if self.discarded > 0 {
@@ -261,7 +261,7 @@ impl LogStat {
         }
         match self.stamp {
             None => writeln!(out, "  durable by its anchors: {:?}", self.durable.entries()),
-            Some(stamp) => writeln!(out, "  complete up to epoch {stamp} by its milestones"),
+            Some(stamp) => writeln!(out, "  complete up to stamp {stamp} by its milestones"),
         }
     }
 

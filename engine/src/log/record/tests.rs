@@ -180,8 +180,8 @@ proptest! {
     }
 
     #[test]
-    fn a_milestone_comes_back(stamp in any::<u64>(), time in 0_u64..1 << 56) {
-        let (mut record, milestone) = (Vec::new(), Milestone { stamp, time });
+    fn a_milestone_comes_back(stamp in any::<u64>(), durable in any::<u64>(), time in 0_u64..1 << 56) {
+        let (mut record, milestone) = (Vec::new(), Milestone { stamp, durable, time });
         encode_milestone(&mut record, milestone);
         let decoded = Records::new(Lsn::ZERO, &record).next().expect("a record").expect("well-formed");
         prop_assert_eq!(decoded.body, RecordBody::Control(Control::Milestone(milestone)));

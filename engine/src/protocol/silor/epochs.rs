@@ -27,7 +27,7 @@ pub(super) struct Epochs {
     entrance: Entrance,
     /// The largest that is closed.
     closed: CachePadded<AtomicU64>,
-    /// The last one that a worker has entered.
+    /// The last one in which a record has a place.
     used: CachePadded<AtomicU64>,
     bell: Bell,
 }
@@ -91,6 +91,15 @@ impl Inside<'_> {
     pub(super) fn epoch(&self) -> u64 {
         self.epoch
     }
+
+    /// A record has got its place in the epoch, which will be closed.
+    pub(super) fn note_place(&self) {
+        let Epochs { used, bell, .. } = self.epochs;
+        if used.load(Ordering::Relaxed) < self.epoch {
+            used.fetch_max(self.epoch, Ordering::AcqRel);
+            bell.ring();
+        }
+    }
 }
 
 impl Drop for Inside<'_> {
@@ -113,12 +122,7 @@ impl Epochs {
     /// Enters the current epoch.
     #[inline]
     pub(super) fn enter(&self, worker: usize) -> Inside<'_> {
-        let epoch = self.entrance.enter(worker);
-        if self.used.load(Ordering::Relaxed) < epoch {
-            self.used.fetch_max(epoch, Ordering::AcqRel);
-            self.bell.ring();
-        }
-        Inside { epochs: self, place: worker, epoch }
+        Inside { epochs: self, place: worker, epoch: self.entrance.enter(worker) }
     }
 
     /// The largest epoch that is closed: all of its records, and of those before, have their places.
@@ -127,7 +131,7 @@ impl Epochs {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// The last epoch that a worker has entered.
+    /// The last epoch in which a record has a place.
     pub(super) fn last_used(&self) -> u64 {
         self.used.load(Ordering::Acquire)
     }
@@ -141,7 +145,7 @@ impl Epochs {
         self.closed.store(epoch, Ordering::Release);
     }
 
-    /// Whether a worker has entered the current epoch.
+    /// Whether a record has a place in the current epoch.
     pub(super) fn is_used(&self) -> bool {
         self.last_used() >= self.entrance.current.load(Ordering::Relaxed)
     }
@@ -198,11 +202,13 @@ impl Shared {
         let is_ending = || self.is_stopping.load(Ordering::SeqCst) || self.logs.watch().failure().is_some();
         loop {
             epochs.bell.sleep_unless(|| epochs.is_used() || is_ending());
+            let is_last = is_ending();
             if epochs.is_used() {
                 epochs.bell.doze_unless(epoch_time, is_ending);
                 epochs.end();
                 (0..self.logs.count()).for_each(|log| self.logs.ring_urgently(log));
-            } else if is_ending() {
+            }
+            if is_last {
                 return;
             }
         }

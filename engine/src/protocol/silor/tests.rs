@@ -174,6 +174,25 @@ fn milestones_have_room_on_a_full_disk() {
     };
     assert_eq!(error.sqlstate(), sqlstate::DISK_FULL);
     fixture.wait(last);
+    // Those that are refused are in no epoch, and need no further milestones.
+    for _ in 0..20 {
+        assert!(!matches!(fixture.reserve(0), Ok(Append::Done(_))));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(fixture.silor.epochs.last_used(), last);
+}
+
+#[test]
+fn what_comes_after_the_last_epoch_has_ended_does_not_count() {
+    let fixture = fixture();
+    let last = fixture.commit(0);
+    fixture.wait(last);
+    fixture.silor.ticker.stop();
+    // A session that has not ended yet. Its record becomes durable, but no milestone ever names its epoch.
+    assert!(fixture.commit(1) > last);
+    fixture.silor.shutdown().expect("nothing failed");
+    let stored = Manifest::load(fixture.disk.as_ref(), Path::new("data")).expect("readable").expect("there");
+    assert_eq!(stored.incarnations[0].stamp, Some(last));
 }
 
 #[test]
