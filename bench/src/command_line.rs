@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use hyades::ProtocolKind;
-use hyades::engine::protocol::list::logs_commands;
+use hyades::engine::protocol::list::why_no_commands;
 use serde_json::json;
 
 use crate::compare;
@@ -222,13 +222,13 @@ impl BenchArguments {
                 format!("unknown protocol \"{protocol}\": one of {names}")
             })?;
             let both = [Logging::Command, Logging::Data];
-            if logging == Some(Logging::Command) && !logs_commands(protocol) && protocol != ProtocolKind::None
-            {
-                bail!("the protocol {} logs only data", protocol.name());
+            let no_commands = why_no_commands(protocol);
+            if let Some(reason) = no_commands.as_ref().filter(|_| logging == Some(Logging::Command)) {
+                bail!("{reason}");
             }
             let chosen = match (protocol, &logging) {
                 (ProtocolKind::None, _) => &[Logging::Auto][..],
-                (protocol, None) if !logs_commands(protocol) => &[Logging::Data][..],
+                (_, None) if no_commands.is_some() => &[Logging::Data][..],
                 (_, Some(logging)) => std::slice::from_ref(logging),
                 (_, None) => &both[..],
             };

@@ -94,6 +94,10 @@ pub trait Stamps: Send + Sync {
     /// The largest that a record has whose place is reserved, or a larger one, up to which the logs will be
     /// complete soon.
     fn newest(&self) -> u64;
+
+    /// Whether they become durable as soon as blocks are written, and not at times of their own: then a block
+    /// is due when an answer waits for a stamp.
+    fn comes_with_blocks(&self) -> bool;
 }
 
 /// Where a checkpoint begins, in all logs.
@@ -209,7 +213,7 @@ impl Logs {
         let running = RunningLogs(Arc::new(Logs {
             writers: writers.into_boxed_slice(),
             are_prompt: buffers.iter().map(|_| AtomicBool::new(true)).collect(),
-            watch: DurableWatch::new(bells, stamps.is_some()),
+            watch: DurableWatch::new(bells, stamps.as_ref().map(|stamps| stamps.comes_with_blocks())),
             whole: buffers.iter().map(|_| CachePadded::default()).collect(),
             settled: buffers.iter().map(|_| CachePadded::default()).collect(),
             buffers: buffers.into_boxed_slice(),

@@ -224,7 +224,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     fn watch(&self) -> LocalArc<DurableWatch> {
         match self.logs() {
             Some(logs) => Arc::clone(logs.watch()).into(),
-            None => DurableWatch::new(Box::default(), false).into(),
+            None => DurableWatch::new(Box::default(), None).into(),
         }
     }
 

@@ -8,20 +8,22 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use hyades_engine::config::Config;
-use hyades_engine::disk::{Disk, File, RealDisk};
-use hyades_engine::inspect::{EntryBody, Inspection};
+use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::disk::{Disk, File, MemoryDisk, RealDisk};
+use hyades_engine::inspect::{Entry, EntryBody, Inspection};
 use hyades_engine::log::manifest::Manifest;
-use hyades_engine::log::record::{Commit, Control, RecordBody};
+use hyades_engine::log::record::{Commit, Control, OperationsWriter, RecordBody};
 use hyades_engine::log::set::LogSource;
 use hyades_engine::log::store::LogReader;
 use hyades_engine::lsn::{Lsn, LsnVector};
 use hyades_engine::mutant::{Mutant, activate};
+use hyades_engine::protocol::plover::Plover;
 use hyades_engine::protocol::taurus::{Dependencies, Taurus};
-use hyades_engine::protocol::{Append, AppendProgress, CommitPayload, Protocol};
+use hyades_engine::protocol::{Append, AppendProgress, CommitPayload, Follows, Protocol};
+use hyades_types::definition::TableId;
 use parking_lot::{Condvar, Mutex};
 
 /// The real disk, with durable writes that can be made to hang.
@@ -305,9 +307,48 @@ fn anchors_are_earlier_than_what_follows() -> bool {
     true
 }
 
+/// A transaction of Plover that has seen one with a large number, in a log to which it writes nothing, has a
+/// larger one itself.
+fn numbers_exceed_what_was_seen() -> bool {
+    const SEEN: u64 = 1000;
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::default());
+    let (protocol, segment_bytes) = (ProtocolKind::Plover, 1 << 20);
+    let config = Config { disk: Arc::clone(&disk), protocol, segment_bytes, ..Config::new("data") };
+    let mut manifest = Manifest::create();
+    let plover = Plover::start(&config, &mut manifest).expect("started");
+    let mark = plover.new_mark();
+    mark[0].store(SEEN, Ordering::Relaxed);
+    let mut dependencies = plover.new_dependencies();
+    plover.follow(&mark, &mut dependencies);
+    let mut operations = OperationsWriter::new();
+    operations.put(TableId(1), b"key", b"row");
+    let payload = CommitPayload { operations: operations.as_bytes(), commit: Commit::default() };
+    let mut progress = AppendProgress::default();
+    while let Append::Wait(ticket) =
+        plover.log_commit(0, &mut dependencies, &payload, &mut progress).expect("room comes")
+    {
+        ticket.wait();
+    }
+    plover.shutdown().expect("nothing failed");
+    let inspection = Inspection::open_on(disk, Path::new("data")).expect("logs");
+    let incarnation = inspection.incarnation(None).expect("one");
+    let mut exceeds = false;
+    for log in 0..incarnation.logs {
+        let see = |entry: Entry<'_>| {
+            if let EntryBody::Transaction(transaction) = entry.body {
+                exceeds |= matches!(transaction.follows, Follows::Stamp(stamp) if stamp > SEEN);
+            }
+            Ok(ControlFlow::Continue(()))
+        };
+        inspection.read(incarnation, log, see).expect("no damage");
+    }
+    exceeds
+}
+
 #[test]
 fn every_mutant_is_caught() {
-    let checks: [(Mutant, fn() -> bool); 7] = [
+    let checks: [(Mutant, fn() -> bool); 8] = [
+        (Mutant::GsnOfOwnLogs, numbers_exceed_what_was_seen),
         (Mutant::AnchorDatedLate, anchors_are_earlier_than_what_follows),
         // Whether blocks fill segments is a race between worker and logger.
         (Mutant::AnchorsInsideRecords, || (0..12).all(|_| anchors_hold_ends_of_records())),

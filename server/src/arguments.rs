@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hyades::engine::config::RestartMode;
-use hyades::engine::protocol::list::logs_commands;
+use hyades::engine::protocol::list::why_no_commands;
 use hyades::{Config, ProtocolKind};
 use hyades_bench::command_line::{BenchArguments, protocol_names};
 use hyades_server::backup_command::{BackupArguments, CheckArguments, RestoreArguments};
@@ -408,15 +408,12 @@ impl ServeArguments {
         }
     }
 
-    /// Refuses to log calls where only data is logged. Without a log it makes no difference.
+    /// Refuses to log calls where only data is logged.
     fn check_logging(&self) -> Result<(), Sentence> {
-        let wants_commands = matches!(self.logging, Logging::Command) && self.protocol != ProtocolKind::None;
-        if !wants_commands || logs_commands(self.protocol) {
-            return Ok(());
+        match why_no_commands(self.protocol).filter(|_| matches!(self.logging, Logging::Command)) {
+            None => Ok(()),
+            Some(reason) => Err(format!("--logging command is not possible: {reason}")),
         }
-        let name = self.protocol.name();
-        let reason = "its logs do not say in which order calls ran";
-        Err(format!("--logging command is not possible with --protocol {name}: {reason}"))
     }
 
     /// The settings that sessions begin with.

@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// The number of seeds that are tried after the known one.
 const MORE: u64 = 40;
 
-const FOUND: [(Mutant, u64); 27] = [
+const FOUND: [(Mutant, u64); 26] = [
     (Mutant::OwnEndInStoredLv, 1),
     (Mutant::ReserveBeforeFreeze, 1),
     (Mutant::ReleaseBeforeRaise, 1),
@@ -41,7 +41,6 @@ const FOUND: [(Mutant, u64); 27] = [
     (Mutant::EpochLeftEarly, 1),
     (Mutant::MilestoneTooEarly, 1),
     (Mutant::PartWithoutLatch, 2),
-    (Mutant::GsnOfOwnLogs, 230),
     (Mutant::HeartbeatBesideLatch, 6),
     (Mutant::StampOfTheFurthest, 14),
 ];

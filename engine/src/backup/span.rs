@@ -348,7 +348,7 @@ fn find_in_chunk(
             let follows = said.follows.map_err(|malformed| damaged(malformed.reason))?;
             if let Follows::Stamp(_) = follows {
                 return Err(unusable(
-                    "the logs count epoch by epoch, not transaction by transaction: choose a time".to_owned(),
+                    "the logs do not count transaction by transaction: choose a time".to_owned(),
                 ));
             }
             if follows.counts((place.log, seen.start), &Cut::at(frozen, EVERY_STAMP)) != Counts::Yes {

@@ -127,6 +127,11 @@ impl AppendProgress {
         self.parts.iter_mut().for_each(AppendProgress::reset);
     }
 
+    /// Whether the first pieces of a large part are in a log.
+    pub fn has_begun(&self) -> bool {
+        self.parts.iter().any(|part| part.fragmented.is_some())
+    }
+
     /// How far the append of each part of a transaction has come, of so many.
     pub fn of_parts(&mut self, count: usize) -> &mut [AppendProgress] {
         if self.parts.len() < count {

@@ -67,15 +67,18 @@ pub struct DurableWatch {
     waiters: Box<[CachePadded<WaitList<Waiter>>]>,
     /// The bells of the loggers, which need not hurry while there are no waiters.
     bells: Box<[Arc<CachePadded<Bell>>]>,
+    /// Whether all of them ring for an answer that waits for a stamp.
+    stamps_hurry: bool,
     poison: OnceLock<Arc<FatalError>>,
 }
 
 impl DurableWatch {
-    /// For one log per bell.
-    pub(crate) fn new(bells: Box<[Arc<CachePadded<Bell>>]>, has_stamps: bool) -> Arc<DurableWatch> {
-        let entries = bells.len() + usize::from(has_stamps);
+    /// For one log per bell. With stamps: whether all loggers hurry when an answer waits for one.
+    pub(crate) fn new(bells: Box<[Arc<CachePadded<Bell>>]>, stamps: Option<bool>) -> Arc<DurableWatch> {
+        let entries = bells.len() + usize::from(stamps.is_some());
         Arc::new(DurableWatch {
             bells,
+            stamps_hurry: stamps == Some(true),
             durable: (0..entries).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
             advances: (0..entries).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
             waiters: (0..entries).map(|_| CachePadded::default()).collect(),
@@ -173,8 +176,13 @@ impl DurableWatch {
         if let Some((log, until)) = uncovered.first() {
             self.enter((*log, *until), Waiter { needed: needed.clone(), _signal: signal });
             // All that it waits for, one after another.
-            let bells = uncovered.iter().filter_map(|(log, _)| self.bells.get(*log));
-            bells.for_each(|bell| bell.ring_urgently());
+            for (log, _) in &uncovered {
+                match self.bells.get(*log) {
+                    Some(bell) => bell.ring_urgently(),
+                    None if self.stamps_hurry => self.bells.iter().for_each(|bell| bell.ring_urgently()),
+                    None => {}
+                }
+            }
         }
         ticket
     }

@@ -50,7 +50,7 @@ pub(crate) fn check(config: &Config) -> Result<()> {
 }
 
 /// Whether a log record of this protocol may hold a call in place of changes.
-pub fn logs_commands(kind: ProtocolKind) -> bool {
+fn logs_commands(kind: ProtocolKind) -> bool {
     struct LogsCommands;
 
     impl WithProtocol for LogsCommands {
@@ -62,6 +62,15 @@ pub fn logs_commands(kind: ProtocolKind) -> bool {
     }
 
     with_protocol(kind, LogsCommands)
+}
+
+/// Why calls cannot be logged as commands with this protocol, if it has logs.
+pub fn why_no_commands(kind: ProtocolKind) -> Option<String> {
+    if logs_commands(kind) || kind == ProtocolKind::None {
+        return None;
+    }
+    let name = kind.name();
+    Some(format!("the logs of the protocol {name} do not say in which order calls ran"))
 }
 
 /// The logs that an incarnation has with this configuration.

@@ -38,30 +38,33 @@ const AFTER_REFUSAL: Duration = Duration::from_millis(10);
 pub(super) struct DurableStamps {
     /// What the last durable one of each log names.
     durable: Mutex<Vec<u64>>,
-    /// One bit for each log that had no room for its last one.
-    refused: AtomicU64,
+    /// One bit for each log whose disk was full when it had its last one.
+    full: AtomicU64,
 }
 
 impl DurableStamps {
     pub(super) fn new(logs: usize) -> DurableStamps {
-        DurableStamps { durable: Mutex::new(vec![0; logs]), refused: AtomicU64::new(0) }
+        DurableStamps { durable: Mutex::new(vec![0; logs]), full: AtomicU64::new(0) }
     }
 
-    /// Refuses what could not become durable, because the disk of some log has no room for a milestone.
+    /// Refuses what could not become durable, because the disk of some log is full: what was accepted before
+    /// needs the milestones for which there is still room.
     ///
     /// # Errors
     /// `DISK_FULL`.
     #[inline]
     pub(super) fn check(&self, logs: &Logs) -> Result<()> {
-        let mut full = logs_in(self.refused.load(Ordering::Relaxed));
+        let mut full = logs_in(self.full.load(Ordering::Relaxed));
         full.find_map(|log| logs.disk_failure(log)).map_or(Ok(()), Err)
     }
 
-    fn note_room(&self, log: usize, has_room: bool) {
-        match has_room {
-            true => self.refused.fetch_and(!(1 << log), Ordering::Relaxed),
-            false => self.refused.fetch_or(1 << log, Ordering::Relaxed),
-        };
+    fn note_room(&self, log: usize, is_full: bool) {
+        let (bit, full) = (1 << log, self.full.load(Ordering::Relaxed));
+        match is_full {
+            true if full & bit == 0 => drop(self.full.fetch_or(bit, Ordering::Relaxed)),
+            false if full & bit != 0 => drop(self.full.fetch_and(!bit, Ordering::Relaxed)),
+            _ => {}
+        }
     }
 
     /// A milestone of this log that names this stamp is durable.
@@ -133,10 +136,8 @@ impl Milestones {
         let durable = logs.watch().durable_stamp();
         encode_milestone(&mut self.scratch, Milestone { stamp, durable, time });
         let appended = logs.append_control(self.log, &self.scratch);
-        if self.is_refused != appended.is_none() {
-            self.is_refused = appended.is_none();
-            self.durable.note_room(self.log, !self.is_refused);
-        }
+        self.is_refused = appended.is_none();
+        self.durable.note_room(self.log, self.is_refused || logs.disk_failure(self.log).is_some());
         if let Some(end) = appended {
             (self.named, self.end) = (stamp, end);
             self.under_way.push_back((end, stamp));

@@ -126,6 +126,10 @@ impl Stamps for Sequences {
     fn newest(&self) -> u64 {
         (0..self.0.len()).map(|log| self.last(log)).max().unwrap_or(0)
     }
+
+    fn comes_with_blocks(&self) -> bool {
+        true
+    }
 }
 
 impl Protocol for Plover {
@@ -167,6 +171,7 @@ impl Protocol for Plover {
 
     fn begin(&self, dependencies: &mut Dependencies) {
         dependencies.gsn = 0;
+        dependencies.division.forget();
     }
 
     /// The GSN.
@@ -205,14 +210,19 @@ impl Protocol for Plover {
         self.durable.check(&self.logs)?;
         let commit = payload.commit;
         let Dependencies { gsn, division } = dependencies;
-        division.divide(payload.operations, self.logs.count());
+        // Once for each attempt: a large transaction comes here again for each of its pieces.
+        if !progress.has_begun() {
+            division.divide(payload.operations, self.logs.count(), commit.is_barrier);
+        }
         if commit.is_barrier {
             *gsn = (*gsn).max(self.sequences.newest());
         }
         let parts = division.parts(payload.operations);
+        // Each worker goes to all logs, so that no two of them share a slot.
+        let hint = worker * self.logs.count();
         let progresses = progress.of_parts(parts.len());
         for ((log, operations), progress) in parts.iter().zip(progresses.iter_mut()) {
-            if let Append::Wait(ticket) = self.logs.append_fragments(*log, worker, progress, operations)? {
+            if let Append::Wait(ticket) = self.logs.append_fragments(*log, hint, progress, operations)? {
                 return Ok(Append::Wait(ticket));
             }
         }
@@ -231,7 +241,7 @@ impl Protocol for Plover {
         let write_field = |header: &mut Vec<u8>| write_varint(header, own);
         let mut places: SmallVec<[CommitPlace<'_>; 1]> = SmallVec::new();
         for ((log, operations), progress) in parts.iter().zip(progresses) {
-            match self.logs.reserve_commit(*log, worker, progress, commit, write_field, operations)? {
+            match self.logs.reserve_commit(*log, hint, progress, commit, write_field, operations)? {
                 // The places that were reserved become fillers.
                 Append::Wait(ticket) => return Ok(Append::Wait(ticket)),
                 Append::Done(place) => places.push(place),

@@ -121,20 +121,26 @@ fn a_poisoned_server_ends_if_it_shall() {
 }
 
 #[test]
-fn a_protocol_that_logs_only_data_is_not_asked_for_calls() {
-    let output = hyades().args(["serve", "--protocol", "silor", "--logging", "command"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && said.contains("--logging command is not possible"), "{said}");
-    let server = Server::start(&["--protocol", "silor", "--logs", "3", "--epoch", "1ms"]);
-    server.query(&["create table t (id int primary key)", "insert into t values (1), (2)"]);
-    server.query(&["create procedure p() language plpgsql as 'begin delete from t where id = 2; end'"]);
-    assert!(server.query(&["explain call p()"]).contains("the protocol logs only data"));
-    server.query(&["call p()"]);
-    server.signal("KILL");
-    let (_, _, _, directory) = server.wait();
-    let server = Server::start_in(directory, &["--protocol", "silor", "--logs", "2"]);
-    assert_eq!(server.query(&["select id from t"]), "1");
-    server.stop();
+fn protocols_that_log_only_data_are_not_asked_for_calls() {
+    for protocol in ["silor", "plover"] {
+        let output =
+            hyades().args(["serve", "--protocol", protocol, "--logging", "command"]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains("--logging command is not possible"), "{said}");
+        let server = Server::start(&["--protocol", protocol, "--logs", "3", "--epoch", "1ms"]);
+        server.query(&["create table t (id int primary key)", "insert into t values (1), (2)"]);
+        server.query(&["create procedure p() language plpgsql as 'begin delete from t where id = 2; end'"]);
+        assert!(server.query(&["explain call p()"]).contains("the protocol logs only data"));
+        server.query(&["call p()"]);
+        // What it has taken back of the catalog does not divide it.
+        let insert = "insert into t select i from generate_series(11, 100) i";
+        server.query(&["begin", "savepoint s", "create table x (id int)", "rollback to s", insert, "commit"]);
+        server.signal("KILL");
+        let (_, _, _, directory) = server.wait();
+        let server = Server::start_in(directory, &["--protocol", protocol, "--logs", "2"]);
+        assert_eq!(server.query(&["select count(*), min(id), max(id) from t"]), "91|1|100");
+        server.stop();
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ impl Wake for CountWakes {
 }
 
 fn watch_of(logs: usize) -> LocalArc<DurableWatch> {
-    DurableWatch::new((0..logs).map(|_| Arc::default()).collect(), false).into()
+    DurableWatch::new((0..logs).map(|_| Arc::default()).collect(), None).into()
 }
 
 fn poll(durability: &mut Durability, wakes: &Arc<CountWakes>) -> Poll<Result<()>> {

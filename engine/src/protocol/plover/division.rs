@@ -9,6 +9,8 @@ use crate::log::record::{Operation, Operations};
 
 /// So many bytes at the beginning of a key decide, together with its table, in which partition the row is.
 const KEY_BYTES: usize = 8;
+/// So much memory is kept for the next transaction.
+const MOST_KEPT_BYTES: usize = 1 << 20;
 /// The log of what is not divided.
 const WHOLE: usize = 0;
 
@@ -22,9 +24,13 @@ pub(super) struct Division {
 }
 
 impl Division {
-    /// Divides the operations of a transaction among so many logs.
-    pub(super) fn divide(&mut self, operations: &[u8], logs: usize) {
+    /// Divides the operations of a transaction among so many logs. What is replayed alone stays whole: a
+    /// barrier, even if it has taken back what made it one, and what is too long for a round.
+    pub(super) fn divide(&mut self, operations: &[u8], logs: usize, is_barrier: bool) {
         self.logs.clear();
+        if is_barrier || u32::try_from(operations.len()).is_err() {
+            return self.logs.push(WHOLE);
+        }
         let mut runs: SmallVec<[(usize, Range<usize>); 8]> = SmallVec::new();
         let mut rest = Operations::new(operations);
         loop {
@@ -55,6 +61,13 @@ impl Division {
             self.divided.resize(logs, Vec::new());
             self.divided.iter_mut().for_each(Vec::clear);
             runs.into_iter().for_each(|(log, range)| self.divided[log].extend_from_slice(&operations[range]));
+        }
+    }
+
+    /// Keeps only a little memory.
+    pub(super) fn forget(&mut self) {
+        if self.divided.iter().map(Vec::capacity).sum::<usize>() > MOST_KEPT_BYTES {
+            self.divided = Vec::new();
         }
     }
 
@@ -105,7 +118,7 @@ mod tests {
         writer.sequence(SequenceId(3), state);
         let mut division = Division::default();
         for logs in [1, 2, 4, 64] {
-            division.divide(writer.as_bytes(), logs);
+            division.divide(writer.as_bytes(), logs, false);
             let parts = division.parts(writer.as_bytes());
             assert!(parts.is_sorted_by_key(|(log, _)| *log) && parts.iter().all(|(log, _)| *log < logs));
             let bytes: usize = parts.iter().map(|(_, part)| part.len()).sum();
@@ -130,7 +143,7 @@ mod tests {
         writer.change_catalog(&CatalogChange::Truncate { id: TABLE }).expect("it has a form");
         (0..20_u64).for_each(|key| writer.put(TABLE, &key.to_be_bytes(), b"row"));
         let mut division = Division::default();
-        division.divide(writer.as_bytes(), 4);
+        division.divide(writer.as_bytes(), 4, false);
         assert_eq!(division.parts(writer.as_bytes()).as_slice(), &[(0, writer.as_bytes())]);
     }
 

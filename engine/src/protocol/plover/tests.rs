@@ -25,6 +25,7 @@ fn fixture() -> Fixture {
     let (memory, disk) = ControlledDisk::shared();
     let config = Config {
         disk: Arc::clone(&disk),
+        protocol: ProtocolKind::Plover,
         logs: LOGS,
         log_buffer_bytes: 64 << 10,
         segment_bytes: 256 << 10,
@@ -45,7 +46,7 @@ fn operations(logs: &[usize], row_bytes: usize) -> Vec<u8> {
         let key = (0_u64..).find(|key| {
             let (mut one, mut division) = (OperationsWriter::new(), Division::default());
             key_of(&mut one, *key);
-            division.divide(one.as_bytes(), LOGS);
+            division.divide(one.as_bytes(), LOGS, false);
             division.parts(one.as_bytes())[0].0 == *wanted
         });
         key_of(&mut writer, key.expect("there are enough"));
@@ -56,7 +57,10 @@ fn operations(logs: &[usize], row_bytes: usize) -> Vec<u8> {
 impl Fixture {
     /// Commits what follows this GSN. Returns its own.
     fn commit(&self, follows: u64, operations: &[u8]) -> u64 {
-        let payload = CommitPayload { operations, commit: Commit::default() };
+        self.commit_payload(follows, CommitPayload { operations, commit: Commit::default() })
+    }
+
+    fn commit_payload(&self, follows: u64, payload: CommitPayload<'_>) -> u64 {
         let mut dependencies = Dependencies { gsn: follows, ..Dependencies::default() };
         let mut progress = AppendProgress::default();
         loop {
@@ -140,6 +144,16 @@ fn a_log_without_traffic_holds_up_nothing() {
     let last = (0..10).fold(0, |_, _| fixture.commit(0, &operations));
     fixture.wait(last);
     assert_eq!(fixture.sequence(0), (Vec::new(), last));
+}
+
+/// A transaction that has taken a change of the catalog back is still a barrier, which is replayed alone.
+#[test]
+fn a_barrier_is_not_divided() {
+    let fixture = fixture();
+    let operations = operations(&[0, 1], 10);
+    let commit = Commit { is_barrier: true, ..Commit::default() };
+    fixture.wait(fixture.commit_payload(0, CommitPayload { operations: &operations, commit }));
+    assert_eq!((fixture.sequence(0).0.len(), fixture.sequence(1).0.len()), (1, 0));
 }
 
 #[test]

@@ -155,6 +155,10 @@ impl Stamps for Epochs {
     fn newest(&self) -> u64 {
         self.last_used()
     }
+
+    fn comes_with_blocks(&self) -> bool {
+        false
+    }
 }
 
 /// The thread that ends the epochs.

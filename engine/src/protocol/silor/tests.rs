@@ -22,6 +22,7 @@ fn fixture() -> Fixture {
     let (memory, disk) = ControlledDisk::shared();
     let config = Config {
         disk: Arc::clone(&disk),
+        protocol: ProtocolKind::SiloR,
         logs: 2,
         epoch: Duration::from_millis(1),
         log_buffer_bytes: 64 << 10,

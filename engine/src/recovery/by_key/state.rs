@@ -554,7 +554,15 @@ impl State {
         }
         self.gives_up |=
             !self.is_all && self.calls > CALLS && self.calls.saturating_mul(RECORDS_PER_CALL) > self.records;
-        self.alone.extend(routed.alone.drain(..).map(|alone| (alone.number, alone)));
+        for alone in routed.alone.drain(..) {
+            let (log, number) = (alone.log, alone.number);
+            if let Some(other) = self.alone.insert(number, alone) {
+                let logs = format!("logs {} and {log}", other.log);
+                self.fail(Error::corrupt(format!(
+                    "{logs} are damaged: two transactions have the time {number}"
+                )));
+            }
+        }
         self.logs[log].note_routed(slot, routed);
     }
 
