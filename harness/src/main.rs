@@ -12,6 +12,7 @@ mod agree;
 mod backslash;
 mod bench;
 mod clients;
+mod conformance;
 mod copies;
 mod cost;
 mod crash;
@@ -63,6 +64,8 @@ enum Command {
     Copies(copies::Options),
     /// Counts instructions and allocations of one call, and enforces ceilings on them.
     Cost(cost::Options),
+    /// Tries every protocol with each number of logs and each kind of logging, and prints a line for each.
+    Conformance(conformance::Options),
     /// Runs psql's backslash commands on Hyades and on PostgreSQL and compares what they print.
     Backslash(backslash::Options),
     /// Dumps Hyades with pg_dump, restores that into PostgreSQL and into Hyades, and compares.
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         Command::Clients(options) => clients::run(&options),
         Command::Copies(options) => copies::run(&options),
         Command::Cost(options) => cost::run(&options),
+        Command::Conformance(options) => conformance::run(&options),
         Command::Backslash(options) => backslash::run(&options),
         Command::Dump(options) => dump::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),

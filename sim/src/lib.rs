@@ -13,11 +13,13 @@
 //!   damaged databases), `given_up` (a COMMIT that is cancelled, and another one), `restarts` (transactions
 //!   in the middle of a restart), `wanted_first` (what they wait for comes first), `fault_table` (the effect
 //!   of each fault in each step of the work);
+//! * `conformance` (every protocol under the same checks);
 //! * `scheduler` (one thread at a time, chosen by a seed), `simulation` (the whole engine under it).
 //!
 //! Everything random comes from a seed that the caller gives, so a failure can be repeated from its seed.
 
 pub mod client;
+pub mod conformance;
 pub mod crash;
 pub mod disk;
 pub mod fault_table;

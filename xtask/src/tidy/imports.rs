@@ -146,6 +146,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "single_faults",
             "workload",
             "simulation",
+            "conformance",
         ],
     ),
     (
@@ -153,6 +154,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "tools",
             "sim",
+            "conformance",
             "server",
             "pgbench",
             "bench",

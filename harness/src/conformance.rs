@@ -1,0 +1,25 @@
+//! `cargo xtask conformance`: every protocol, with each number of logs and each kind of logging, under one
+//! set of checks.
+//!
+//! The checks are those of the crate `hyades-sim` (`sim/src/conformance.rs`).
+
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::tools;
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// A little of each check: a minute or two.
+    #[arg(long)]
+    short: bool,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let mut conformance = Command::new(tools::build_program("hyades-conformance")?);
+    if options.short {
+        conformance.arg("--short");
+    }
+    tools::run(&mut conformance).context("a protocol does not conform")
+}

@@ -1,0 +1,45 @@
+//! `cargo xtask conformance`: tries every protocol with every kind of logging, and prints a line for each.
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use hyades_sim::conformance::{Extent, Verdict, cells};
+
+/// One crash point in so many, and histories at each level.
+const SHORT: Extent = Extent { stride: 20, histories: 2 };
+const LONG: Extent = Extent { stride: 1, histories: 40 };
+
+fn main() -> ExitCode {
+    let extent = match std::env::args().nth(1).as_deref() {
+        None => LONG,
+        Some("--short") => SHORT,
+        Some(other) => {
+            eprintln!("{other} is not understood: --short, or nothing");
+            return ExitCode::FAILURE;
+        }
+    };
+    let cells = cells();
+    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(0));
+    let judge = || {
+        while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let begun = Instant::now();
+            let verdict = cell.judge(extent);
+            let seconds = begun.elapsed().as_secs();
+            let Ok(mut wrong) = wrong.lock() else { return };
+            *wrong += usize::from(matches!(verdict, Verdict::Wrong(_)));
+            println!("{:<18} {:<8} {seconds:>4} s  {verdict}", cell.protocol, cell.logging);
+        }
+    };
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|threads| {
+        for _ in 0..jobs {
+            threads.spawn(judge);
+        }
+    });
+    match wrong.into_inner() {
+        Ok(0) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
