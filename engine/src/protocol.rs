@@ -31,7 +31,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use hyades_types::error::Result;
-use smallvec::{SmallVec, smallvec};
 
 use crate::commit_clock::CommitClock;
 use crate::config::{Config, ProtocolKind};
@@ -62,40 +61,45 @@ pub struct CommitPayload<'a> {
 /// appended.
 #[must_use]
 pub struct Reserved<'a> {
-    places: SmallVec<[CommitPlace<'a>; 1]>,
-    is_filled: bool,
+    place: Option<CommitPlace<'a>>,
+    /// Those of several parts, which have been filled.
+    filled: Vec<CommitPlace<'a>>,
 }
 
 impl<'a> Reserved<'a> {
     #[inline]
     pub fn new(place: CommitPlace<'a>) -> Reserved<'a> {
-        Reserved { places: smallvec![place], is_filled: false }
+        Reserved { place: Some(place), filled: Vec::new() }
     }
 
     /// The places of several parts, which have been filled.
-    pub fn filled(places: SmallVec<[CommitPlace<'a>; 1]>) -> Reserved<'a> {
-        Reserved { places, is_filled: true }
+    pub fn filled(places: Vec<CommitPlace<'a>>) -> Reserved<'a> {
+        Reserved { place: None, filled: places }
     }
 
     /// There is nothing to fill.
     pub fn without_place() -> Reserved<'a> {
-        Reserved { places: SmallVec::new(), is_filled: true }
+        Reserved { place: None, filled: Vec::new() }
     }
 
     /// Fills the place with the payload that it was reserved for.
     #[inline]
     pub fn write(&mut self, payload: &CommitPayload<'_>) {
-        if !self.is_filled {
-            self.places.iter_mut().for_each(|place| place.write(payload.operations));
+        if let Some(place) = &mut self.place {
+            place.write(payload.operations);
         }
     }
 
     /// Publishes the places, which are filled. `time`: the commit time, for a payload that has one.
     #[inline]
     pub fn publish(self, time: Option<u64>) {
-        for mut place in self.places {
+        let publish = |mut place: CommitPlace<'_>| {
             time.into_iter().for_each(|time| place.date(time));
             place.publish();
+        };
+        self.place.into_iter().for_each(publish);
+        if !self.filled.is_empty() {
+            self.filled.into_iter().for_each(publish);
         }
     }
 }

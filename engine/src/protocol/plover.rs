@@ -68,7 +68,6 @@ use super::{
 };
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
-use crate::log::append::CommitPlace;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{LogShape, Manifest};
 use crate::log::record::MAX_LOGS;
@@ -239,7 +238,7 @@ impl Protocol for Plover {
             crate::sync::sleep(Duration::from_millis(2));
         }
         let write_field = |header: &mut Vec<u8>| write_varint(header, own);
-        let mut places: SmallVec<[CommitPlace<'_>; 1]> = SmallVec::new();
+        let mut places = Vec::with_capacity(parts.len());
         for ((log, operations), progress) in parts.iter().zip(progresses) {
             match self.logs.reserve_commit(*log, hint, progress, commit, write_field, operations)? {
                 // The places that were reserved become fillers.
