@@ -30,14 +30,14 @@ pub mod taurus;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use hyades_types::error::Result;
+use hyades_types::error::{Error, Result, sqlstate};
 
 use crate::commit_clock::CommitClock;
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{LogShape, Manifest};
-use crate::log::record::Commit;
+use crate::log::record::{Commit, MAX_LOGS};
 use crate::lsn::Lsn;
 
 use self::milestones::{DurableStamps, Milestones, StampOrder};
@@ -102,6 +102,20 @@ impl<'a> Reserved<'a> {
             self.filled.into_iter().for_each(publish);
         }
     }
+}
+
+/// Refuses a number of parallel logs that makes no sense.
+fn check_logs(config: &Config) -> Result<()> {
+    if (1..=MAX_LOGS).contains(&config.logs) {
+        return Ok(());
+    }
+    let message = format!("the number of logs must be between 1 and {MAX_LOGS}, not {}", config.logs);
+    Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message))
+}
+
+/// As many logs as are configured.
+fn parallel_logs(config: &Config) -> LogShape {
+    LogShape { logs: config.logs.clamp(1, MAX_LOGS), stripes: 1 }
 }
 
 /// See the module documentation. `Sync`, because every worker calls it at once.

@@ -57,20 +57,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 
 use self::division::Division;
 use super::{
     Append, AppendProgress, CommitPayload, DurableStamps, Milestones, Protocol, Recovery, Reserved,
-    StampOrder,
+    StampOrder, check_logs, parallel_logs,
 };
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{LogShape, Manifest};
-use crate::log::record::MAX_LOGS;
 use crate::log::record::varint::write_varint;
 use crate::log::{DurableBlock, LoggerDuty, Logs, RunningLogs, Stamps};
 use crate::mutant::{self, Mutant};
@@ -140,15 +139,11 @@ impl Protocol for Plover {
     type Dependencies = Dependencies;
 
     fn check(config: &Config) -> Result<()> {
-        if (1..=MAX_LOGS).contains(&config.logs) {
-            return Ok(());
-        }
-        let message = format!("the number of logs must be between 1 and {MAX_LOGS}, not {}", config.logs);
-        Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message))
+        check_logs(config)
     }
 
     fn log_shape(config: &Config) -> LogShape {
-        LogShape { logs: config.logs.clamp(1, MAX_LOGS), stripes: 1 }
+        parallel_logs(config)
     }
 
     fn start(config: &Config, manifest: &mut Manifest) -> Result<Plover> {

@@ -64,13 +64,12 @@ use hyades_types::error::{Error, Result, sqlstate};
 use self::epochs::{Epochs, Inside, Ticker};
 use super::{
     Append, AppendProgress, CommitPayload, DurableStamps, Milestones, Protocol, Recovery, Reserved,
-    StampOrder,
+    StampOrder, check_logs, parallel_logs,
 };
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{LogShape, Manifest};
-use crate::log::record::MAX_LOGS;
 use crate::log::record::varint::write_varint;
 use crate::log::{DurableBlock, LoggerDuty, Logs, RunningLogs};
 use crate::mutant::{self, Mutant};
@@ -94,16 +93,15 @@ impl Protocol for SiloR {
     type Dependencies = u64;
 
     fn check(config: &Config) -> Result<()> {
-        let message = match config.logs {
-            1..=MAX_LOGS if !config.epoch.is_zero() => return Ok(()),
-            1..=MAX_LOGS => "an epoch must last some time".to_owned(),
-            logs => format!("the number of logs must be between 1 and {MAX_LOGS}, not {logs}"),
-        };
-        Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message))
+        if config.epoch.is_zero() {
+            let message = "an epoch must last some time";
+            return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+        }
+        check_logs(config)
     }
 
     fn log_shape(config: &Config) -> LogShape {
-        LogShape { logs: config.logs.clamp(1, MAX_LOGS), stripes: 1 }
+        parallel_logs(config)
     }
 
     fn start(config: &Config, manifest: &mut Manifest) -> Result<SiloR> {

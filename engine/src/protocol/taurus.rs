@@ -88,13 +88,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 use smallvec::SmallVec;
 
 use self::log_choice::LogChoice;
 use super::{
     Append, AppendProgress, CommitPayload, FieldReader, Follows, Order, Positions, Protocol, Recovery,
-    Reserved,
+    Reserved, check_logs, parallel_logs,
 };
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
@@ -177,15 +177,11 @@ impl Protocol for Taurus {
     type Dependencies = Dependencies;
 
     fn check(config: &Config) -> Result<()> {
-        if (1..=MAX_LOGS).contains(&config.logs) {
-            return Ok(());
-        }
-        let message = format!("the number of logs must be between 1 and {MAX_LOGS}, not {}", config.logs);
-        Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message))
+        check_logs(config)
     }
 
     fn log_shape(config: &Config) -> LogShape {
-        LogShape { logs: config.logs.clamp(1, MAX_LOGS), stripes: 1 }
+        parallel_logs(config)
     }
 
     fn start(config: &Config, manifest: &mut Manifest) -> Result<Taurus> {

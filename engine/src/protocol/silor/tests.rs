@@ -176,10 +176,7 @@ fn milestones_have_room_on_a_full_disk() {
     assert_eq!(error.sqlstate(), sqlstate::DISK_FULL);
     fixture.wait(last);
     // Those that are refused are in no epoch, and need no further milestones.
-    for _ in 0..20 {
-        assert!(!matches!(fixture.reserve(0), Ok(Append::Done(_))));
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    assert!(!matches!(fixture.reserve(0), Ok(Append::Done(_))));
     assert_eq!(fixture.silor.epochs.last_used(), last);
 }
 
