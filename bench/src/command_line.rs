@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use hyades::ProtocolKind;
 use hyades::engine::protocol::list::why_no_commands;
+use hyades::{ControlKind, ProtocolKind};
 use serde_json::json;
 
 use crate::compare;
@@ -47,6 +47,13 @@ pub fn protocol_names() -> impl TypedValueParser<Value = ProtocolKind> {
         .map(|name| ProtocolKind::named(&name).unwrap_or_default())
 }
 
+/// Concurrency controls by name, for the command line.
+pub fn control_names() -> impl TypedValueParser<Value = ControlKind> {
+    let name = |kind: ControlKind| PossibleValue::new(kind.name()).help(kind.about());
+    PossibleValuesParser::new(ControlKind::ALL.map(name))
+        .map(|name| ControlKind::named(&name).unwrap_or_default())
+}
+
 /// Options of `hyades bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArguments {
@@ -54,6 +61,9 @@ pub struct BenchArguments {
     workload: WorkloadKind,
     #[arg(long, value_parser = protocol_names(), default_value = ProtocolKind::default().name())]
     protocol: ProtocolKind,
+    /// Concurrency control.
+    #[arg(long, value_parser = control_names(), default_value = ControlKind::default().name(), conflicts_with = "connect")]
+    control: ControlKind,
     /// How transactions are logged [default: auto; with --compare, command and data].
     #[arg(long, value_enum)]
     logging: Option<Logging>,
@@ -99,7 +109,8 @@ pub struct BenchArguments {
     /// Precommitted transactions of a worker that may wait for durability.
     #[arg(long, default_value_t = 32768, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     in_flight: u64,
-    /// Variants to compare, PROTOCOL or PROTOCOL:LOGGING, separated by commas; measured in turns.
+    /// Variants to compare, separated by commas and measured in turns: PROTOCOL, with :LOGGING, :CONTROL or
+    /// both.
     #[arg(long, value_delimiter = ',')]
     compare: Vec<String>,
     /// Turns of a comparison.
@@ -209,13 +220,16 @@ impl BenchArguments {
     fn variants(&self) -> Result<Vec<Variant>> {
         let mut variants = Vec::new();
         for name in &self.compare {
-            let (protocol, logging) = match name.split_once(':') {
-                Some((protocol, logging)) => {
-                    let logging = Logging::from_str(logging, true);
-                    (protocol, Some(logging.map_err(|_| anyhow::anyhow!("unknown logging in \"{name}\""))?))
+            let mut parts = name.split(':');
+            let protocol = parts.next().unwrap_or_default();
+            let (mut logging, mut control) = (self.logging, self.control);
+            for part in parts {
+                match (ControlKind::named(part), Logging::from_str(part, true)) {
+                    (Some(named), _) => control = named,
+                    (None, Ok(named)) => logging = Some(named),
+                    (None, Err(_)) => bail!("\"{part}\" in \"{name}\" is neither a logging nor a control"),
                 }
-                None => (name.as_str(), self.logging),
-            };
+            }
             let known = ProtocolKind::named(protocol);
             let protocol = known.with_context(|| {
                 let names = ProtocolKind::ALL.map(ProtocolKind::name).join(", ");
@@ -232,7 +246,8 @@ impl BenchArguments {
                 (_, Some(logging)) => std::slice::from_ref(logging),
                 (_, None) => &both[..],
             };
-            variants.extend(chosen.iter().map(|logging| Variant { protocol, logging: *logging }));
+            variants
+                .extend(chosen.iter().map(|logging| Variant { control, ..Variant::new(protocol, *logging) }));
         }
         match variants.len() {
             0 | 1 => bail!("--compare needs at least two variants, e.g. none,serial,taurus"),
@@ -318,8 +333,8 @@ pub fn run(arguments: &BenchArguments) -> Result<()> {
         }
         return compared.verdict();
     }
-    let variant =
-        Variant { protocol: arguments.protocol, logging: arguments.logging.unwrap_or(Logging::Auto) };
+    let logging = arguments.logging.unwrap_or(Logging::Auto);
+    let variant = Variant { control: arguments.control, ..Variant::new(arguments.protocol, logging) };
     let (figures, recovered, violations) = run_one(arguments, workload.as_ref(), variant, &scratch.0)?;
     let conditions = arguments.conditions(workload.as_ref());
     if arguments.json {

@@ -195,7 +195,7 @@ fn ratios(workload: &str, measured: &[Measured]) -> Vec<Ratio> {
             |other: &Measured| Pair { above: other.variant, below: first.variant, is_recovery: false };
         pairs.extend(others.iter().map(over_first));
     }
-    let variant = |protocol, logging| Variant { protocol, logging };
+    let variant = |protocol, logging| Variant::new(protocol, logging);
     for is_recovery in [false, true] {
         for (above, below) in [
             (variant(SERIAL, Logging::Command), variant(SERIAL, Logging::Data)),
@@ -226,7 +226,7 @@ fn ratio(workload: &str, measured: &[Measured], pair: Pair) -> Option<Ratio> {
         Spread::of(rounds.map(|(above, below)| above.per_second / below.per_second))
     };
     let paper = PAPER.iter().find(|paper| {
-        let variant = |(protocol, logging)| Variant { protocol, logging };
+        let variant = |(protocol, logging)| Variant::new(protocol, logging);
         let its =
             Pair { above: variant(paper.above), below: variant(paper.below), is_recovery: paper.is_recovery };
         paper.workload == workload && its == pair
@@ -336,7 +336,7 @@ mod tests {
             let one = side.recovered.clone()?;
             Some(Recovered { per_second: rate, rates: vec![rate], ..one })
         });
-        Measured { variant: Variant { protocol, logging }, rounds: rates.map(round).to_vec(), recovered }
+        Measured { variant: Variant::new(protocol, logging), rounds: rates.map(round).to_vec(), recovered }
     }
 
     #[test]

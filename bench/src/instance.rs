@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use hyades::{Config, Database, ProtocolKind};
+use hyades::{Config, ControlKind, Database, ProtocolKind};
 use hyades_engine::inspect::{EntryBody, Inspection};
 use hyades_engine::recovery::{RecoveryReport, ReplayedIncarnation, recover, tables_hash};
 use hyades_engine::storage::databases::Databases;
@@ -65,19 +65,30 @@ impl Logging {
 pub struct Variant {
     pub protocol: ProtocolKind,
     pub logging: Logging,
+    pub control: ControlKind,
 }
 
 impl Variant {
+    /// Under two-phase locking.
+    pub fn new(protocol: ProtocolKind, logging: Logging) -> Variant {
+        Variant { protocol, logging, control: ControlKind::TwoPhaseLocking }
+    }
+
     pub fn protocol_name(self) -> &'static str {
         self.protocol.name()
     }
 
-    /// `taurus:command`. The logging of a protocol without logs is not mentioned.
+    /// `taurus:command:occ`. The logging of a protocol without logs is not mentioned, nor is two-phase
+    /// locking.
     pub fn name(self) -> String {
-        match (self.protocol, self.logging) {
-            (ProtocolKind::None, _) | (_, Logging::Auto) => self.protocol_name().to_owned(),
-            (_, logging) => format!("{}:{}", self.protocol_name(), logging.name()),
+        let mut name = self.protocol_name().to_owned();
+        if self.protocol != ProtocolKind::None && self.logging != Logging::Auto {
+            name = format!("{name}:{}", self.logging.name());
         }
+        if self.control != ControlKind::TwoPhaseLocking {
+            name = format!("{name}:{}", self.control.name());
+        }
+        name
     }
 
     pub fn is_durable(self) -> bool {
@@ -173,6 +184,7 @@ impl Instance {
         let machine = Machine::new(setting.device, &directories, setting.workers);
         let mut config = Config::new(setting.directory.join("data"));
         config.protocol = variant.protocol;
+        config.control = variant.control;
         config.logs = setting.logs;
         config.log_directories = directories;
         config.log_buffer_bytes = buffer_bytes(setting);

@@ -24,7 +24,7 @@ fn run(mix: Mix, logging: Logging) -> Recovered {
         recovery_workers: 2,
         recoveries: 1,
     };
-    let variant = Variant { protocol: ProtocolKind::Taurus, logging };
+    let variant = Variant::new(ProtocolKind::Taurus, logging);
     let mut instance = Instance::create(variant, &setting, &workload).expect("it loads");
     let figures = instance.measure(&workload, Duration::from_millis(700), &mut |_, _| {}).expect("it runs");
     assert!(figures.acknowledged > 100, "{figures:?}");

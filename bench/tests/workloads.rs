@@ -33,7 +33,7 @@ fn setting() -> Setting {
 }
 
 fn try_out(workload: &dyn Workload, protocol: ProtocolKind, logging: Logging) {
-    let variant = Variant { protocol, logging };
+    let variant = Variant::new(protocol, logging);
     let name = format!("{} {}", workload.name(), variant.name());
     let mut instance = Instance::create(variant, &setting(), workload).expect(&name);
     let figures = instance.measure(workload, Duration::from_millis(60), &mut |_, _| {}).expect(&name);
@@ -88,7 +88,7 @@ fn commands_take_less_of_a_slow_device_than_data() {
     let ycsb = Ycsb { rows: 500, accesses: 2, read_share: 0.0, theta: 0.0 };
     let bytes = [Logging::Command, Logging::Data].map(|logging| {
         let setting = Setting { device: DeviceKind::Nvme, ..setting() };
-        let variant = Variant { protocol: ProtocolKind::Taurus, logging };
+        let variant = Variant::new(ProtocolKind::Taurus, logging);
         let mut instance = Instance::create(variant, &setting, &ycsb).expect("it is created");
         let length = Duration::from_millis(150);
         let figures = instance.measure(&ycsb, length, &mut |_, _| {}).expect("it runs");

@@ -66,6 +66,45 @@ impl ProtocolKind {
     }
 }
 
+/// The concurrency control (`--control`): how SERIALIZABLE transactions read (`txn::reads`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ControlKind {
+    /// They lock what they read.
+    #[default]
+    TwoPhaseLocking,
+    /// They read the newest rows, and check that when they commit.
+    Optimistic,
+    /// They read at a snapshot, and check that when they commit.
+    MultiVersion,
+}
+
+impl ControlKind {
+    pub const ALL: [ControlKind; 3] =
+        [ControlKind::TwoPhaseLocking, ControlKind::Optimistic, ControlKind::MultiVersion];
+
+    /// The name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ControlKind::TwoPhaseLocking => "2pl",
+            ControlKind::Optimistic => "occ",
+            ControlKind::MultiVersion => "mvcc",
+        }
+    }
+
+    /// A one-line description, for help texts.
+    pub const fn about(self) -> &'static str {
+        match self {
+            ControlKind::TwoPhaseLocking => "Serializable transactions lock what they read",
+            ControlKind::Optimistic => "They read the newest rows and fail if these are outdated at the end",
+            ControlKind::MultiVersion => "They read at a snapshot and fail if it is outdated at the end",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<ControlKind> {
+        ControlKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
 /// How many workers replay at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecoveryMode {
@@ -113,6 +152,7 @@ pub struct Config {
     /// is striped over all of them. Empty: `<data>/logs`.
     pub log_directories: Vec<PathBuf>,
     pub protocol: ProtocolKind,
+    pub control: ControlKind,
     /// Number of logs of the next incarnation (Taurus, Silo-R and Plover).
     pub logs: usize,
     /// How long an epoch lasts (Silo-R).
@@ -180,6 +220,7 @@ impl Config {
             data_directory: data_directory.into(),
             log_directories: Vec::new(),
             protocol: ProtocolKind::default(),
+            control: ControlKind::default(),
             logs: 2,
             epoch: Duration::from_millis(40),
             segment_bytes: 64 << 20,

@@ -17,14 +17,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use hyades_types::definition::{
-    CatalogChange, DatabaseId, IndexDefinition, RoutineId, TableDefinition, TableName,
-};
+use hyades_types::definition::{DatabaseId, TableName};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::guest;
-use hyades_types::memory::{Keeper, Limits};
-use hyades_types::sequence::Sequence;
+use hyades_types::memory::Limits;
 use parking_lot::Mutex;
 
 use crate::catalog::{Overlay, capture};
@@ -41,20 +38,17 @@ use crate::mutant::{self, Mutant};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::procedure::frame::{Frame, RowSink};
 use crate::procedure::interpret;
-use crate::procedure::ir::Procedure;
 use crate::protocol::list::{self, WithProtocol, with_protocol};
 use crate::protocol::{AppendProgress, Protocol};
 use crate::recovery::{
     Digester, RecoveryReport, RestartStatus, Restarted, Restarting, remove_foreign_digests, restart,
 };
-use crate::storage::catalog::{Catalog, CatalogView, NewId};
+use crate::storage::catalog::Catalog;
 use crate::storage::databases::Databases;
 use crate::storage::stored_routine::Routine;
-use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 use crate::ticket::Ticket;
-use crate::txn::two_phase_locking::TwoPhaseLocking;
-use crate::txn::{CommitStep, Control, Ending, Transaction};
+use crate::txn::{CommitStep, Control, Ending, Transaction, Transactions};
 
 mod call;
 mod copy;
@@ -73,6 +67,7 @@ use self::followers::followers;
 use self::janitor::Janitor;
 use self::names::NamesDurability;
 use self::publication::Publication;
+pub use self::schema_work::Schema;
 pub use self::statistics::{EngineStatistics, LogStatistics};
 use self::unlogged_draws::log_unlogged;
 pub use crate::catalog::SeenDatabase;
@@ -148,6 +143,11 @@ pub trait Work: Send {
     /// Sets how much of other transactions the open transaction sees, before it has read or written anything.
     /// The default is serializable.
     fn isolate(&mut self, isolation: Isolation);
+    /// The open transaction cannot be repeated: if it is serializable, it locks what it reads under every
+    /// concurrency control, before it has read anything.
+    fn lock_reads(&mut self);
+    /// Whether the open transaction reads without locks and its commit may fail for that (40001).
+    fn is_checked(&self) -> bool;
     fn in_transaction(&self) -> bool;
     /// Declares that the transaction just begun will be one run of this frame of the routine's procedure
     /// ([`Schema::procedure`]), with the arguments that are in its first registers now, in this environment,
@@ -200,69 +200,6 @@ pub trait Work: Send {
     /// The place of the worker's last transaction that wrote anything. `None` if there is none, or without
     /// logs.
     fn last_commit(&self) -> Option<TransactionPlace>;
-}
-
-/// Tables and routines as the open transaction sees them, its own uncommitted changes included.
-pub trait Schema {
-    /// Changes the schema inside the transaction.
-    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
-    /// CREATE INDEX while other transactions write the table. The table's definition must still be the one
-    /// that the caller has looked at. The transaction must do nothing else, and commit.
-    fn build_index(
-        &mut self,
-        table: &Arc<Table>,
-        planned: &Arc<TableDefinition>,
-        index: &IndexDefinition,
-    ) -> Flow<()>;
-    /// Locks a table as LOCK TABLE does. Under [`TableLock::AccessExclusive`] row locks are skipped, for bulk
-    /// loads. [`Waiting::BesideOthers`] is for the first action of a transaction.
-    fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()>;
-    /// Whether another transaction, which is open, has changed the definition of a table or all its rows.
-    /// What is found in such a definition may never be true.
-    fn is_changed_by_others(&self, table: &Table) -> bool;
-    /// Waits until no other transaction has locked the definition of a table in order to change it. Takes no
-    /// lock.
-    fn outlast_change(&mut self, table: &Table) -> Flow<()>;
-    /// Keeps other transactions from creating, moving or dropping anything in a schema.
-    fn lock_schema(&mut self, name: &str) -> Flow<()>;
-    /// Keeps other transactions from changing, dropping or copying a database of this name, and from making
-    /// one.
-    fn lock_database(&mut self, name: &str) -> Flow<()>;
-    /// Fills a database that the transaction has made with what another one holds: the same names, other
-    /// numbers, the committed rows. If it has to wait, nothing was copied.
-    fn copy_database(&mut self, from: DatabaseId, to: DatabaseId) -> Flow<()>;
-    /// The databases as this transaction sees them, ordered by their numbers.
-    fn databases(&self) -> Vec<SeenDatabase>;
-    /// Keeps others from changing roles and rights until the end of the transaction.
-    fn lock_access(&mut self) -> Flow<()>;
-    /// A number never used before, for a new object.
-    fn new_id(&self, of: NewId) -> u32;
-    /// The table of this name as this transaction sees it (its own uncommitted schema changes included).
-    fn table(&self, name: &TableName) -> Option<Arc<Table>>;
-    fn tables(&self) -> Vec<Arc<Table>>;
-    /// The routine with this id as this transaction sees it.
-    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>>;
-    /// The routines of this name as this transaction sees them.
-    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
-    fn routines(&self) -> Vec<Arc<Routine>>;
-    /// The routine compiled for what this transaction sees. Compiled again only after the catalog has
-    /// changed.
-    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
-    /// Whether [`Schema::procedure`] would return this one.
-    fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool;
-    /// How a call of this routine would be logged if it were a transaction of its own.
-    fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice;
-    /// Tables and routines as this transaction sees them, for a compiler.
-    fn catalog_view(&self) -> &dyn CatalogView;
-    /// Declares that the session has temporary relations from now on, in this schema, which no other session
-    /// uses. Their rows are charged to the keeper.
-    fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper);
-    /// Drops the session's temporary relations at its end. No transaction may be open.
-    fn forget_temporaries(&mut self);
-    /// All sequences as this transaction sees them.
-    fn sequences(&self) -> Vec<Arc<Sequence>>;
-    /// All types as this transaction sees them.
-    fn types(&self) -> Vec<Arc<StoredType>>;
 }
 
 /// Opens or creates the database in `config.data_directory`: recovers what its logs hold, begins a new
@@ -323,9 +260,8 @@ impl WithProtocol for Start<'_> {
     fn with<P: Protocol>(self) -> Self::Output {
         let protocol = Arc::new(P::start(self.config, self.manifest)?);
         let Start { config, schema, restarted, checkpoint, directory_lock, .. } = self;
-        // The only concurrency control so far.
-        type Locking<P> = Database<P, TwoPhaseLocking<P>>;
-        Ok(Arc::new(Locking::new(protocol, schema, config, (restarted, checkpoint), directory_lock)?))
+        type Open<P> = Database<P, Transactions<P>>;
+        Ok(Arc::new(Open::new(protocol, schema, config, (restarted, checkpoint), directory_lock)?))
     }
 }
 
@@ -612,6 +548,14 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         self.transaction.isolate(isolation);
     }
 
+    fn lock_reads(&mut self) {
+        self.transaction.lock_reads();
+    }
+
+    fn is_checked(&self) -> bool {
+        self.transaction.is_checked()
+    }
+
     fn in_transaction(&self) -> bool {
         self.is_open
     }
@@ -632,7 +576,7 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         if environment.sequences.borrow().has_draws() {
             return LoggingChoice::Data(ARGUMENTS_DRAW.into());
         }
-        if self.transaction.reads_at_snapshot() && !mutant::is_active(Mutant::CommandsAtAnyLevel) {
+        if !self.transaction.is_serializable() && !mutant::is_active(Mutant::CommandsAtAnyLevel) {
             return LoggingChoice::Data("it is not serializable".into());
         }
         let check = || check_routine(routine, procedure, self.overlay.catalog());
@@ -665,7 +609,12 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
             overlay.undo_to(savepoint, transaction);
             environment.sequences.get_mut().own = overlay.own_sequences();
         };
-        let outcome = interpret::run(transaction, frame, environment, sink, &mut undo);
+        let mut outcome = interpret::run(transaction, frame, environment, sink, &mut undo);
+        if matches!(outcome, Err(Interrupt::Failed(Error::Input(_))))
+            && let Err(outdated) = self.transaction.check_reads()
+        {
+            outcome = Err(outdated.into());
+        }
         let goes_on = |stop: &Interrupt| {
             matches!(stop, Interrupt::Failed(Error::Abort(Abort::Suspended)) | Interrupt::Wait(_))
         };

@@ -123,6 +123,16 @@ pub enum Mutant {
     /// A transaction of Silo-R leaves its epoch before its record has its place: the epoch may be closed
     /// meanwhile.
     EpochLeftEarly,
+    /// A transaction that has read without locks looks at that before it draws its time, and not afterwards.
+    LookBeforeDraw,
+    /// It does not look at ranges.
+    RangesNotLookedAt,
+    /// Absence has no time: a key that was inserted and deleted again looks as it did before.
+    AbsenceWithoutTime,
+    /// An error leaves a transaction without a look at what it has read.
+    ErrorOfOutdatedReads,
+    /// Places in a log that is replayed in its order are not in the order of times.
+    PlacesBesideTimes,
     /// A milestone names the current epoch, in which others are still to get places.
     MilestoneTooEarly,
     /// A transaction of Plover gets its places after it has given the latches back: its GSN may be smaller
@@ -145,7 +155,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 61] = [
+    pub const ALL: [Mutant; 66] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -199,6 +209,11 @@ impl Mutant {
         Mutant::NewerRowOverwritten,
         Mutant::AnchorDatedLate,
         Mutant::EpochLeftEarly,
+        Mutant::LookBeforeDraw,
+        Mutant::RangesNotLookedAt,
+        Mutant::AbsenceWithoutTime,
+        Mutant::ErrorOfOutdatedReads,
+        Mutant::PlacesBesideTimes,
         Mutant::MilestoneTooEarly,
         Mutant::PartWithoutLatch,
         Mutant::GsnOfOwnLogs,

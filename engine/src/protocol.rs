@@ -126,6 +126,8 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     const WRITES_LOG: bool;
     /// Whether a log record may hold a call in place of changes.
     const LOGS_COMMANDS: bool;
+    /// Whether calls are replayed in the order of their log.
+    const REPLAYS_IN_LOG_ORDER: bool;
     /// Whether transactions leave marks for later transactions.
     const LEAVES_MARKS: bool;
 

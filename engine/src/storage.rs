@@ -47,7 +47,7 @@ pub mod stored_routine;
 pub mod stored_type;
 pub mod table;
 pub(crate) mod unfinished_index;
-mod versions;
+pub(crate) mod versions;
 
 /// Frees the rows and indexes of dropped tables now, unless another thread may still read them. Without this,
 /// a later access of any thread does it, and waits for it.

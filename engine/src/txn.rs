@@ -4,13 +4,12 @@
 //! through the first, changes of the catalog (`crate::catalog`) go through the second, the worker (`db`)
 //! drives the third from `begin` to the end, and the fourth makes them. A call that must wait for another
 //! transaction returns [`Interrupt::Wait`]. The caller repeats the same call once the ticket fires, and the
-//! call then runs as a whole. Controls differ only in how serializable transactions read; two-phase locking
-//! (`two_phase_locking`) is the first one. What they share is `writes`, over `lock_table`. Nothing outside
-//! this folder knows which control runs.
+//! call then runs as a whole. Concurrency controls differ only in how serializable transactions read
+//! (`reads`). Nothing outside this folder knows which one runs.
 //!
 //! Files:
-//! * a control: `two_phase_locking`; what is the same under all of them: `writes`, with `lock_table` and
-//!   `lock_mode`;
+//! * the controls: `reads`; what a transaction has read without a lock: `read_set`;
+//! * a transaction: `writes`, with `lock_table` and `lock_mode`;
 //! * `cursor`: stepping through an index; `row_changes`: changing rows, and taking that back;
 //! * `replay_access`: access without locks, for calls that recovery repeats, on rows of their time;
 //!   `replay_versions`: what a replay keeps for that;
@@ -42,14 +41,17 @@ use crate::ticket::Ticket;
 mod cursor;
 mod lock_mode;
 pub(crate) mod lock_table;
+mod read_set;
+pub(crate) mod reads;
 pub(crate) mod replay_access;
 pub(crate) mod replay_versions;
 pub(crate) mod restart_gate;
 mod row_changes;
-pub mod two_phase_locking;
 mod writes;
 
 pub use self::cursor::KeyRange;
+pub use self::reads::Isolation;
+pub use self::writes::Transactions;
 
 /// Why a row is read. Decides which version of it is read, and how it is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +86,8 @@ pub enum Impatience {
 }
 
 /// Which version of a row is read. What holds for snapshots applies to transactions that read at one
-/// ([`Isolation::reads_at_snapshot`]). All others read and lock the newest version.
+/// (READ COMMITTED, REPEATABLE READ, and serializable ones that are checked). All others read and lock the
+/// newest version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
     /// The version of the snapshot, without a lock.
@@ -152,30 +155,6 @@ impl Default for Intent {
     }
 }
 
-/// How much a transaction sees of others: the SQL standard's levels, each with PostgreSQL's guarantees or
-/// stronger ones (docs/sql.md). PostgreSQL has no weaker one than READ COMMITTED either.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Isolation {
-    /// Each statement reads at a snapshot of its own. Of a row that it writes it takes the newest version,
-    /// locked. If another transaction has changed the row since the snapshot, the statement checks it once
-    /// more.
-    ReadCommitted,
-    /// All statements read at one snapshot. Writing a row that another transaction has changed since then
-    /// fails (40001).
-    RepeatableRead,
-    /// As if transactions ran one after another. Each concurrency control has its own way to see to that.
-    #[default]
-    Serializable,
-}
-
-impl Isolation {
-    /// Whether it reads at snapshots, without locks, under every concurrency control.
-    #[inline]
-    pub fn reads_at_snapshot(self) -> bool {
-        self != Isolation::Serializable
-    }
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     #[default]
@@ -233,8 +212,7 @@ pub struct Cursor {
     /// The next entry of the batch.
     pub(crate) next: usize,
     /// Words that only the code that scans reads, zeros at first. A scan that locks keeps flags and a lock in
-    /// them (`writes::locked_scan`); one that looks again when its transaction commits would keep the
-    /// hash, of 128 bits, of what it has passed.
+    /// them (`writes::locked_scan`); one that is checked keeps the number of its range (`read_set`).
     pub(in crate::txn) own: [u64; 2],
 }
 
@@ -737,8 +715,26 @@ pub trait Publisher<P: Protocol, T> {
 pub trait Transaction<P: Protocol>: ObjectAccess + Sized {
     fn begin(&mut self);
 
-    /// Sets how much it sees of others, before it has read or written anything.
+    /// Sets how much it sees of others, before it has read or written anything. Until then it is serializable
+    /// and locks what it reads.
     fn isolate(&mut self, isolation: Isolation);
+
+    /// Before it has read anything: if it is serializable, it locks what it reads under every control,
+    /// because it must not fail where it cannot be repeated.
+    fn lock_reads(&mut self);
+
+    /// Whether it is serializable.
+    fn is_serializable(&self) -> bool;
+
+    /// Whether what it has read is looked at again when it commits.
+    fn is_checked(&self) -> bool;
+
+    /// An error is about to leave the transaction: fails if that may be so because what it has read is of
+    /// different times.
+    ///
+    /// # Errors
+    /// [`Abort::Serialization`](hyades_types::error::Abort): it is outdated.
+    fn check_reads(&mut self) -> hyades_types::Result<()>;
 
     /// A statement begins, or goes on after a wait. The first one takes the snapshot of a transaction that
     /// has one snapshot for all statements.

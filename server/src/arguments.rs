@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hyades::engine::config::RestartMode;
 use hyades::engine::protocol::list::why_no_commands;
-use hyades::{Config, ProtocolKind};
-use hyades_bench::command_line::{BenchArguments, protocol_names};
+use hyades::{Config, ControlKind, ProtocolKind};
+use hyades_bench::command_line::{BenchArguments, control_names, protocol_names};
 use hyades_server::backup_command::{BackupArguments, CheckArguments, RestoreArguments};
 use hyades_server::connection::Limits;
 use hyades_server::log_command::LogCommand;
@@ -129,6 +129,9 @@ pub(crate) struct ServeArguments {
     /// Logging protocol.
     #[arg(long, value_parser = protocol_names(), default_value = ProtocolKind::default().name())]
     protocol: ProtocolKind,
+    /// Concurrency control of serializable transactions, which statements outside of blocks are, too.
+    #[arg(long, value_parser = control_names(), default_value = ControlKind::default().name())]
+    control: ControlKind,
     /// How calls of procedures are logged; a session may change it (SET hyades.logging).
     #[arg(long, value_enum, default_value = "auto")]
     logging: Logging,
@@ -352,6 +355,7 @@ impl ServeArguments {
         let mut config = Config::new(self.data);
         config.log_directories = self.log_dir;
         config.protocol = self.protocol;
+        config.control = self.control;
         config.logs = usize::from(self.logs);
         config.epoch = self.epoch;
         config.segment_bytes = u64::from(self.segment_mib) << 20;

@@ -330,6 +330,8 @@ impl<'a> Connection<'a> {
                 }
                 Ok(Some(frame)) => {
                     position += frame.size_bytes();
+                    // After Execute, Sync ends the implicit transaction.
+                    self.session.set_last(batch.get(position) == Some(&b'S'));
                     self.handle(frame).await?;
                 }
                 Err(error) => self.end_with(&error.into()),

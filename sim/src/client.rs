@@ -9,7 +9,7 @@ use hyades_engine::storage::catalog::NewId;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyades_engine::db::{Engine, Flow, Interrupt, Logging, LoggingChoice, Savepoint, Worker};
+use hyades_engine::db::{Engine, Flow, Interrupt, Isolation, Logging, LoggingChoice, Savepoint, Worker};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Frame, RowSink};
 use hyades_engine::procedure::ir::{
@@ -278,8 +278,10 @@ impl Client {
         })
     }
 
+    /// Begins a serializable transaction.
     pub fn begin(&mut self) {
         self.worker.begin();
+        self.worker.isolate(Isolation::Serializable);
     }
 
     pub fn worker(&mut self) -> &mut dyn Worker {
@@ -352,7 +354,7 @@ impl Client {
         arguments: &[Value],
         logging: Logging,
     ) -> Result<(LoggingChoice, Durability)> {
-        self.worker.begin();
+        self.begin();
         let outcome = self.call_inside(name, arguments, logging);
         let outcome = outcome.and_then(|choice| Ok((choice, blocking(|| self.worker.commit())?)));
         outcome.inspect_err(|_| drop(self.worker.rollback()))
@@ -388,7 +390,7 @@ impl Client {
                 Ok(()) => return Ok((choice, rows.0)),
                 Err(Error::Abort(Abort::StalePlan)) => {
                     drop(self.worker.rollback());
-                    self.worker.begin();
+                    self.begin();
                 }
                 Err(error) => return Err(error),
             }

@@ -1,5 +1,5 @@
-//! Conformance: every protocol, with each number of logs and each kind of logging, passes the same checks, or
-//! is refused with a sentence.
+//! Conformance: every protocol, with each number of logs, each kind of logging and each concurrency control,
+//! passes the same checks, or is refused with a sentence.
 //!
 //! A *cell* is one combination. It is green if
 //! * the power fails at operations of a script, in a restart and after new work, and each time everything
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyades_engine::backup::{Place, PointInTime, back_up, restore};
-use hyades_engine::config::{Config, ProtocolKind, RestartMode};
+use hyades_engine::config::{Config, ControlKind, ProtocolKind, RestartMode};
 use hyades_engine::db::{Isolation, open};
 use hyades_engine::disk::Disk;
 use hyades_engine::protocol::list::why_no_commands;
@@ -35,10 +35,11 @@ const LIMIT: Duration = Duration::from_secs(120);
 const BEYOND: usize = 3;
 const LEVELS: [Isolation; 3] = [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable];
 
-/// A protocol with so many logs, and a kind of logging.
+/// A protocol with so many logs, a concurrency control, and a kind of logging.
 #[derive(Clone, Debug)]
 pub struct Cell {
     pub protocol: String,
+    pub control: ControlKind,
     pub logging: &'static str,
     /// The sentence with which a start refuses it.
     scenario: Result<Scenario, String>,
@@ -98,14 +99,15 @@ pub fn cells() -> Vec<Cell> {
     protocols.extend(of_logs("silor", &[1, 2, 8], Scenario::silor));
     protocols.extend(of_logs("plover", &[1, 2, 8], Scenario::plover));
     let kinds = [("data", Calls::Data), ("command", Calls::Commands), ("mixed", Calls::Mixed)];
-    let cell = |(protocol, scenario): (String, Scenario)| {
+    let cell = |control: ControlKind, (protocol, scenario): &(String, Scenario)| {
         kinds.map(|(logging, calls)| {
             let refused = why_no_commands(scenario.protocol).filter(|_| calls != Calls::Data);
-            let scenario = refused.map_or(Ok(scenario.with(calls)), Err);
-            Cell { protocol: protocol.clone(), logging, scenario }
+            let scenario = refused.map_or(Ok(scenario.under(control).with(calls)), Err);
+            Cell { protocol: protocol.clone(), control, logging, scenario }
         })
     };
-    protocols.into_iter().flat_map(cell).collect()
+    let under = |control| protocols.iter().flat_map(move |protocol| cell(control, protocol));
+    ControlKind::ALL.into_iter().flat_map(under).collect()
 }
 
 impl Cell {

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use hyades_engine::config::{Config, ProtocolKind, RestartMode};
+use hyades_engine::config::{Config, ControlKind, ProtocolKind, RestartMode};
 use hyades_engine::db::{Engine, Isolation, Logging, LoggingChoice, open};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::lsn::TransactionPlace;
@@ -56,6 +56,7 @@ pub struct Scenario {
     pub row_locks_before_table: u32,
     /// The level of every second session.
     pub isolation: Isolation,
+    pub control: ControlKind,
     /// Checkpoints are taken one after the other while transactions run.
     pub takes_checkpoints: bool,
     /// When a start lets transactions in.
@@ -99,6 +100,7 @@ impl Scenario {
             calls: Calls::Never,
             row_locks_before_table,
             isolation: Isolation::Serializable,
+            control: ControlKind::TwoPhaseLocking,
             takes_checkpoints: false,
             restart: RestartMode::Complete,
             replays_by_position: false,
@@ -142,6 +144,12 @@ impl Scenario {
         Scenario { isolation, ..self }
     }
 
+    /// Serializable transactions read as this concurrency control says.
+    #[must_use]
+    pub fn under(self, control: ControlKind) -> Scenario {
+        Scenario { control, ..self }
+    }
+
     /// Checkpoints are taken one after the other.
     #[must_use]
     pub fn checkpointing(self) -> Scenario {
@@ -170,6 +178,7 @@ impl Scenario {
     pub fn config(self, disk: &SimulatedDisk) -> Config {
         Config {
             protocol: self.protocol,
+            control: self.control,
             logs: self.logs,
             epoch: Duration::from_millis(1),
             log_directories: vec![PathBuf::from("logs"); self.stripes],

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyades_engine::backup::{Place as BackupPlace, PointInTime, back_up, restore};
-use hyades_engine::config::{Config, RecoveryMode};
+use hyades_engine::config::{Config, ControlKind, RecoveryMode};
 use hyades_engine::db::{Engine, Isolation, open};
 use hyades_engine::disk::Disk;
 use hyades_engine::recovery::{recover, state_hash};
@@ -85,6 +85,9 @@ enum End {
     Fault,
 }
 
+/// So many seeds have one concurrency control, and as many after them have the next one.
+const SEEDS_OF_A_CONTROL: u64 = 1000;
+
 /// A change to a configuration.
 type Change = fn(&mut Config);
 
@@ -120,7 +123,8 @@ pub fn run(seed: u64, flips: u64) -> Result<(Run, Totals), String> {
         _ => other.with(Calls::Data),
     };
     let Scenario { protocol, logs, calls, .. } = other.map_or(chosen, calls);
-    let scenario = Scenario { replays_by_position, protocol, logs, calls, ..chosen };
+    let control = ControlKind::ALL[(seed / SEEDS_OF_A_CONTROL % 3) as usize];
+    let scenario = Scenario { replays_by_position, protocol, control, logs, calls, ..chosen };
     let outcome = Scheduler::run(seed, move |scheduler| {
         let disk = SimulatedDisk::new(seed);
         let (recorder, totals) = (Arc::default(), Totals::default());

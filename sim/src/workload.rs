@@ -159,6 +159,10 @@ fn session(
             continue;
         }
         let answer = client.commit().inspect_err(|_| drop(client.rollback()));
+        if matches!(answer, Err(Error::Abort(_))) {
+            recording.end(Outcome::Aborted);
+            continue;
+        }
         client.worker().hasten();
         // Without an answer the outcome is recorded as unknown.
         if answer.and_then(|durability| durability.wait()).is_err() {

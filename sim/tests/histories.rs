@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::config::{Config, ControlKind, ProtocolKind};
 use hyades_engine::db::{self, Engine, Isolation};
 use hyades_engine::mutant::{self, Mutant};
 use hyades_sim::client;
@@ -18,8 +18,12 @@ use hyades_sim::serializability::{AnomalyKind, CheckOptions, check, explain};
 use hyades_sim::workload;
 use hyades_types::definition::IndexKind;
 
-fn open(protocol: ProtocolKind, index: IndexKind, row_locks_before_table: u32) -> Arc<dyn Engine> {
+/// A database without calls.
+type Kind = (ProtocolKind, ControlKind, IndexKind);
+
+fn open((protocol, control, index): Kind, row_locks_before_table: u32) -> Arc<dyn Engine> {
     let mut config = Config::new("/db");
+    config.control = control;
     config.disk = Arc::new(SimulatedDisk::new(1));
     config.protocol = protocol;
     config.segment_bytes = 1 << 20;
@@ -31,22 +35,17 @@ fn open(protocol: ProtocolKind, index: IndexKind, row_locks_before_table: u32) -
     engine
 }
 
-fn record(
-    (protocol, index): (ProtocolKind, IndexKind),
-    isolation: Isolation,
-    transactions: u32,
-    seed: u64,
-) -> History {
+fn record(kind: Kind, isolation: Isolation, transactions: u32, seed: u64) -> History {
     // In every second history transactions lock the table as soon as they can.
-    let engine = open(protocol, index, if seed.is_multiple_of(2) { u32::MAX } else { 2 });
+    let engine = open(kind, if seed.is_multiple_of(2) { u32::MAX } else { 2 });
     let recorder = Arc::new(Recorder::default());
     workload::run(&engine, &recorder, transactions, (Calls::Never, isolation), seed);
     recorder.history()
 }
 
-fn assert_serializable(protocol: ProtocolKind, index: IndexKind) {
+fn assert_serializable(kind: Kind) {
     for seed in 0..4 {
-        let history = record((protocol, index), Isolation::Serializable, 400, seed);
+        let history = record(kind, Isolation::Serializable, 400, seed);
         match check(&history, CheckOptions { real_time: true }) {
             Ok(report) => assert!(report.edges > 500, "the sessions hardly met: {report:?}"),
             Err(anomalies) => panic!("seed {seed}: {}", explain(&anomalies)),
@@ -75,7 +74,8 @@ fn assert_level(isolation: Isolation, typical: AnomalyKind) {
     for seed in 0..12 {
         let index = if seed % 3 == 0 { IndexKind::Hash } else { IndexKind::Ordered };
         let protocol = if seed % 4 == 0 { ProtocolKind::None } else { ProtocolKind::Taurus };
-        let history = record((protocol, index), isolation, 400, seed);
+        let control = ControlKind::ALL[seed as usize % 3];
+        let history = record((protocol, control, index), isolation, 400, seed);
         if let Err(anomalies) = workload::judge(&history, isolation) {
             panic!("{isolation:?}, seed {seed}: {}", explain(&anomalies));
         }
@@ -112,10 +112,13 @@ fn scenarios() -> [Scenario; 11] {
 
 /// Runs this many transactions at each level, in histories with two crashes each.
 fn assert_long_histories(transactions: usize) {
-    for isolation in [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable] {
+    let levels = [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable];
+    for (control, isolation) in
+        ControlKind::ALL.into_iter().flat_map(|control| levels.map(|level| (control, level)))
+    {
         let (mut done, mut seed) = (0, 1000);
         while done < transactions {
-            let scenario = scenarios()[seed as usize % scenarios().len()].at(isolation);
+            let scenario = scenarios()[seed as usize % scenarios().len()].under(control).at(isolation);
             let run = move || workload::crash_twice_within(scenario, (300, 500), seed);
             match within(Duration::from_secs(120), run) {
                 Ok((_, count)) => done += count,
@@ -123,7 +126,11 @@ fn assert_long_histories(transactions: usize) {
             }
             seed += 1;
         }
-        println!("{isolation:?}: {done} transactions in {} histories with two crashes each", seed - 1000);
+        println!(
+            "{} {isolation:?}: {done} transactions in {} histories with two crashes each",
+            control.name(),
+            seed - 1000
+        );
     }
 }
 
@@ -133,10 +140,12 @@ fn histories_are_strictly_serializable() {
     assert_long_histories(wanted.unwrap_or(5_000));
     assert_level(Isolation::ReadCommitted, AnomalyKind::GSingle);
     assert_level(Isolation::RepeatableRead, AnomalyKind::G2);
-    assert_serializable(ProtocolKind::Taurus, IndexKind::Ordered);
-    assert_serializable(ProtocolKind::Taurus, IndexKind::Hash);
-    assert_serializable(ProtocolKind::Serial, IndexKind::Ordered);
-    assert_serializable(ProtocolKind::None, IndexKind::Ordered);
+    for control in ControlKind::ALL {
+        assert_serializable((ProtocolKind::Taurus, control, IndexKind::Ordered));
+        assert_serializable((ProtocolKind::Taurus, control, IndexKind::Hash));
+        assert_serializable((ProtocolKind::Serial, control, IndexKind::Ordered));
+        assert_serializable((ProtocolKind::None, control, IndexKind::Ordered));
+    }
     assert_serializable_across_crashes(Scenario::taurus(2), 60);
     assert_serializable_across_crashes(Scenario::serial(), 10);
     for logs in [2, 4] {
@@ -155,16 +164,44 @@ fn histories_are_strictly_serializable() {
     assert_serializable_across_crashes(Scenario::plover(2), 20);
     assert_serializable_across_crashes(Scenario::plover(3).with(Calls::Data).escalating(), 12);
     assert_serializable_across_crashes(Scenario::plover(2).checkpointing(), 12);
-    // In the same test, because mutants are active for the whole process.
-    for mutant in [Mutant::SkipRowLock, Mutant::SkipGapLock] {
+    for control in [ControlKind::Optimistic, ControlKind::MultiVersion] {
+        for calls in [Calls::Never, Calls::Commands, Calls::Mixed] {
+            assert_serializable_across_crashes(Scenario::taurus(2).with(calls).under(control), 12);
+            assert_serializable_across_crashes(Scenario::serial().with(calls).under(control), 12);
+        }
+        let scenario = Scenario::taurus(4).with(Calls::Mixed).under(control);
+        assert_serializable_across_crashes(scenario.escalating().checkpointing(), 12);
+    }
+    mutants_are_caught();
+}
+
+/// In the same test, because mutants are active for the whole process.
+fn mutants_are_caught() {
+    let (locks, newest) = (ControlKind::TwoPhaseLocking, ControlKind::Optimistic);
+    for (mutant, control) in [
+        (Mutant::SkipRowLock, locks),
+        (Mutant::SkipGapLock, locks),
+        (Mutant::LookBeforeDraw, newest),
+        (Mutant::RangesNotLookedAt, newest),
+    ] {
         mutant::activate(Some(mutant));
         // Short histories: only at the beginning of each are keys absent, and phantoms possible.
-        let caught = (0..1000).any(|seed| {
-            let history =
-                record((ProtocolKind::None, IndexKind::Ordered), Isolation::Serializable, 30, 2 * seed);
+        let caught = (0..1000).find(|seed| {
+            let kind = (ProtocolKind::None, control, IndexKind::Ordered);
+            let history = record(kind, Isolation::Serializable, 30, 2 * seed);
             check(&history, CheckOptions::default()).is_err()
         });
         mutant::activate(None);
-        assert!(caught, "{mutant:?} was not caught");
+        println!("{mutant:?}: caught in history {caught:?}");
+        assert!(caught.is_some(), "{mutant:?} was not caught");
     }
+    mutant::activate(Some(Mutant::PlacesBesideTimes));
+    let scenario = Scenario::serial().with(Calls::Commands).under(newest);
+    let caught = (0..1000).find(|seed| {
+        let seed = *seed;
+        within(Duration::from_secs(60), move || workload::crash_twice(scenario, seed)).is_err()
+    });
+    mutant::activate(None);
+    println!("PlacesBesideTimes: caught in history {caught:?}");
+    assert!(caught.is_some(), "PlacesBesideTimes was not caught");
 }

@@ -93,6 +93,7 @@ fn run_prepared(
         Ok(parameters) => parameters,
         Err(error) => return Err(session.abandon(error)),
     };
+    session.set_last(true);
     match wait(session, |session| session.execute(prepared, &parameters, rows))? {
         Completion::Tag(tag) => Ok(tag.into_owned()),
         Completion::CopyIn => {

@@ -38,7 +38,7 @@ mod viewpoint;
 
 pub use connection::{Connection, Transaction};
 pub use hyades_engine as engine;
-pub use hyades_engine::config::{Config, ProtocolKind};
+pub use hyades_engine::config::{Config, ControlKind, ProtocolKind};
 pub use hyades_types as types;
 pub use hyades_types::error::{Error, Result, sqlstate};
 pub use hyades_types::value::{SqlType, Value};

@@ -166,6 +166,17 @@ pub fn routine_compiler() -> Arc<dyn RoutineCompiler> {
     Arc::new(routine_compiler::PlpgsqlCompiler)
 }
 
+/// What is known of the implicit transaction.
+#[derive(Default)]
+struct Implicit {
+    /// Statements that have succeeded in it. If there are any, a conflict cannot be retried transparently.
+    statements: u32,
+    /// Whether the statement that is executed next is its last one.
+    ends: bool,
+    /// How often the running statement may still run without locks.
+    attempts_left: u32,
+}
+
 /// One client's conversation with a database.
 pub struct Session {
     shared: Arc<Shared>,
@@ -204,9 +215,7 @@ pub struct Session {
     is_in_list: bool,
     /// Messages for [`Session::take_notices`].
     notices: Vec<Notice>,
-    /// Statements that have succeeded in the implicit transaction. If there are any, a conflict cannot be
-    /// retried transparently.
-    implicit_statements: u32,
+    implicit: Implicit,
     /// The statement that waits.
     running: Option<Running>,
     /// The constraint check that waits, at the end of the transaction or in SET CONSTRAINTS.
@@ -374,7 +383,7 @@ impl Database {
             is_isolated: false,
             is_in_list: false,
             notices: Vec::new(),
-            implicit_statements: 0,
+            implicit: Implicit::default(),
             running: None,
             checking: None,
             gathered_before: Gathered::default(),
@@ -456,6 +465,14 @@ impl Session {
     /// so, those that must be transactions of their own are refused.
     pub fn set_in_list(&mut self, is_in_list: bool) {
         self.is_in_list = is_in_list;
+    }
+
+    /// Says whether the statements from here on are each the last one of an implicit transaction: the
+    /// caller calls [`Session::end_implicit`] right after [`Session::execute`]. Under an optimistic
+    /// concurrency control such a statement commits while it is executed, and runs again if it has read
+    /// outdated rows. All others lock what they read.
+    pub fn set_last(&mut self, is_last: bool) {
+        self.implicit.ends = is_last;
     }
 
     /// Compiles one statement. `parameter_types` may give the types of the first parameters. A failure

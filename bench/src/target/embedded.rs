@@ -169,6 +169,7 @@ impl Caller for EmbeddedCaller {
         }
         let (session, prepared) = (&mut self.session, &self.prepared[request.call]);
         self.answer.restarts = 0;
+        session.set_last(true);
         let mut is_refused = false;
         loop {
             let ran = wait(|| session.execute(prepared, &self.values, &mut self.answer))

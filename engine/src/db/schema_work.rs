@@ -1,4 +1,5 @@
-//! A worker's operations on tables, routines and the other objects of the catalog: through its overlay.
+//! A worker's operations on tables, routines and the other objects of the catalog ([`Schema`]): through its
+//! overlay.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use hyades_types::memory::Keeper;
 use hyades_types::sequence::Sequence;
 
 use super::call::choose;
-use super::{DatabaseWorker, Flow, Logging, LoggingChoice, Schema, TableLock};
+use super::{DatabaseWorker, Flow, Logging, LoggingChoice, TableLock};
 use crate::catalog;
 use crate::catalog::SeenDatabase;
 use crate::procedure::ir::Procedure;
@@ -22,6 +23,69 @@ use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 use crate::txn::{Object, ObjectMode, Transaction, Waiting};
+
+/// Tables and routines as the open transaction sees them, its own uncommitted changes included.
+pub trait Schema {
+    /// Changes the schema inside the transaction.
+    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
+    /// CREATE INDEX while other transactions write the table. The table's definition must still be the one
+    /// that the caller has looked at. The transaction must do nothing else, and commit.
+    fn build_index(
+        &mut self,
+        table: &Arc<Table>,
+        planned: &Arc<TableDefinition>,
+        index: &IndexDefinition,
+    ) -> Flow<()>;
+    /// Locks a table as LOCK TABLE does. Under [`TableLock::AccessExclusive`] row locks are skipped, for bulk
+    /// loads. [`Waiting::BesideOthers`] is for the first action of a transaction.
+    fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()>;
+    /// Whether another transaction, which is open, has changed the definition of a table or all its rows.
+    /// What is found in such a definition may never be true.
+    fn is_changed_by_others(&self, table: &Table) -> bool;
+    /// Waits until no other transaction has locked the definition of a table in order to change it. Takes no
+    /// lock.
+    fn outlast_change(&mut self, table: &Table) -> Flow<()>;
+    /// Keeps other transactions from creating, moving or dropping anything in a schema.
+    fn lock_schema(&mut self, name: &str) -> Flow<()>;
+    /// Keeps other transactions from changing, dropping or copying a database of this name, and from making
+    /// one.
+    fn lock_database(&mut self, name: &str) -> Flow<()>;
+    /// Fills a database that the transaction has made with what another one holds: the same names, other
+    /// numbers, the committed rows. If it has to wait, nothing was copied.
+    fn copy_database(&mut self, from: DatabaseId, to: DatabaseId) -> Flow<()>;
+    /// The databases as this transaction sees them, ordered by their numbers.
+    fn databases(&self) -> Vec<SeenDatabase>;
+    /// Keeps others from changing roles and rights until the end of the transaction.
+    fn lock_access(&mut self) -> Flow<()>;
+    /// A number never used before, for a new object.
+    fn new_id(&self, of: NewId) -> u32;
+    /// The table of this name as this transaction sees it (its own uncommitted schema changes included).
+    fn table(&self, name: &TableName) -> Option<Arc<Table>>;
+    fn tables(&self) -> Vec<Arc<Table>>;
+    /// The routine with this id as this transaction sees it.
+    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>>;
+    /// The routines of this name as this transaction sees them.
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
+    fn routines(&self) -> Vec<Arc<Routine>>;
+    /// The routine compiled for what this transaction sees. Compiled again only after the catalog has
+    /// changed.
+    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
+    /// Whether [`Schema::procedure`] would return this one.
+    fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool;
+    /// How a call of this routine would be logged if it were a transaction of its own.
+    fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice;
+    /// Tables and routines as this transaction sees them, for a compiler.
+    fn catalog_view(&self) -> &dyn CatalogView;
+    /// Declares that the session has temporary relations from now on, in this schema, which no other session
+    /// uses. Their rows are charged to the keeper.
+    fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper);
+    /// Drops the session's temporary relations at its end. No transaction may be open.
+    fn forget_temporaries(&mut self);
+    /// All sequences as this transaction sees them.
+    fn sequences(&self) -> Vec<Arc<Sequence>>;
+    /// All types as this transaction sees them.
+    fn types(&self) -> Vec<Arc<StoredType>>;
+}
 
 impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {

@@ -40,6 +40,7 @@ impl Protocol for NoLog {
     const KIND: ProtocolKind = ProtocolKind::None;
     const WRITES_LOG: bool = false;
     const LOGS_COMMANDS: bool = false;
+    const REPLAYS_IN_LOG_ORDER: bool = false;
     const LEAVES_MARKS: bool = false;
 
     type Dependencies = ();

@@ -134,6 +134,7 @@ impl Protocol for Plover {
     const KIND: ProtocolKind = ProtocolKind::Plover;
     const WRITES_LOG: bool = true;
     const LOGS_COMMANDS: bool = false;
+    const REPLAYS_IN_LOG_ORDER: bool = false;
     const LEAVES_MARKS: bool = true;
 
     type Dependencies = Dependencies;

@@ -72,6 +72,7 @@ impl Protocol for Serial {
     const KIND: ProtocolKind = ProtocolKind::Serial;
     const WRITES_LOG: bool = true;
     const LOGS_COMMANDS: bool = true;
+    const REPLAYS_IN_LOG_ORDER: bool = true;
     const LEAVES_MARKS: bool = false;
 
     /// Only for the answer: the log has an order of its own.

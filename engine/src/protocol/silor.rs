@@ -87,6 +87,7 @@ impl Protocol for SiloR {
     const KIND: ProtocolKind = ProtocolKind::SiloR;
     const WRITES_LOG: bool = true;
     const LOGS_COMMANDS: bool = false;
+    const REPLAYS_IN_LOG_ORDER: bool = false;
     const LEAVES_MARKS: bool = true;
 
     /// The latest epoch of what was seen, or written. 0: of nothing.

@@ -172,6 +172,7 @@ impl Protocol for Taurus {
     const KIND: ProtocolKind = ProtocolKind::Taurus;
     const WRITES_LOG: bool = true;
     const LOGS_COMMANDS: bool = true;
+    const REPLAYS_IN_LOG_ORDER: bool = false;
     const LEAVES_MARKS: bool = true;
 
     type Dependencies = Dependencies;

@@ -143,7 +143,7 @@ const ROLLED_BACK: u64 = 3;
 const TIME_SHIFT: u32 = 2;
 const STATE_MASK: u64 = (1 << TIME_SHIFT) - 1;
 /// Later than every commit.
-pub(super) const LATEST: u64 = u64::MAX;
+pub(crate) const LATEST: u64 = u64::MAX;
 
 /// The words of a version: the kind of its predecessor, and its length in bytes if it is a patch.
 const KIND: usize = 0;
@@ -233,7 +233,12 @@ pub(super) struct Version<'g> {
 /// The result of judging a handle for a reader.
 pub(super) enum Verdict<'g> {
     Old,
-    Seen { mark: &'g [AtomicU64] },
+    Seen {
+        mark: &'g [AtomicU64],
+        /// When it was committed.
+        time: u64,
+        version: Version<'g>,
+    },
     Unseen(Version<'g>),
 }
 
@@ -343,7 +348,8 @@ impl Histories {
             state = transaction[STATE].load(Ordering::Acquire);
         }
         if state & STATE_MASK == COMMITTED && state >> TIME_SHIFT <= time {
-            return Verdict::Seen { mark: &transaction[MARK..MARK + self.mark_words] };
+            let mark = &transaction[MARK..MARK + self.mark_words];
+            return Verdict::Seen { mark, time: state >> TIME_SHIFT, version: Version { words: version } };
         }
         Verdict::Unseen(Version { words: version })
     }

@@ -8,8 +8,135 @@ use hyades_types::error::Result;
 
 use super::history::{Handle, Histories, HistoryWriter, LATEST, Snapshot, Verdict};
 use super::record::Record;
+use crate::mutant::{self, Mutant};
+
+/// The version that a reader finds in a record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeenVersion {
+    pub(crate) handle: Handle,
+    /// When it was committed. 0: before anything that is kept. [`LATEST`]: the reader's own transaction has
+    /// written it.
+    pub(crate) time: u64,
+    /// Whether it is a row.
+    pub(crate) is_there: bool,
+}
+
+/// Who looks once more at what it has read without a lock, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct Look<'a> {
+    /// Versions committed later are not looked at.
+    pub(crate) at: u64,
+    /// No version that was committed later than this has been forgotten. Those up to this time are all the
+    /// same to the reader: their time counts as 0.
+    pub(crate) since: u64,
+    /// What its own transaction has written is passed over.
+    pub(crate) own: &'a HistoryWriter,
+}
+
+impl Look<'_> {
+    fn count(&self, time: u64) -> u64 {
+        if time <= self.since { 0 } else { time }
+    }
+}
 
 impl Histories {
+    /// Whether the version of a record that is seen at the time of the look is one that was seen before.
+    /// Waits for writers that have drawn an earlier time and not committed yet.
+    pub(crate) fn is_still_seen(
+        &self,
+        record: &Record,
+        (handle, time, was_there): (Option<Handle>, u64, bool),
+        look: Look<'_>,
+        guard: &Guard,
+    ) -> bool {
+        loop {
+            let newest = record.writer();
+            if Some(newest) == handle {
+                return true;
+            }
+            let mut is_there = record.has_row();
+            if record.is_of(newest) {
+                let mut next = newest;
+                return loop {
+                    if Some(next) == handle {
+                        break true;
+                    }
+                    let version = match self.judge_for(next, look, guard) {
+                        Verdict::Old => break time == 0 && is_there == was_there,
+                        Verdict::Seen { time: seen, .. } => {
+                            let is_same_time = look.count(seen) == time
+                                || (!is_there && mutant::is_active(Mutant::AbsenceWithoutTime));
+                            break is_same_time && is_there == was_there;
+                        }
+                        Verdict::Unseen(version) => version,
+                    };
+                    is_there = version.was_there(is_there);
+                    next = version.previous();
+                };
+            }
+        }
+    }
+
+    /// What a scan that looks again notes of a record it has come to: the time of the version that it sees,
+    /// if that is a row for which `is_meant`, and whether it is. A row that was one in between and no longer
+    /// is, is noted, too. `row` takes the bytes, if `is_meant` needs them.
+    pub(crate) fn pass(
+        &self,
+        record: &Record,
+        look: Look<'_>,
+        mut row: Option<&mut Vec<u8>>,
+        mut is_meant: impl FnMut(&[u8]) -> bool,
+        guard: &Guard,
+    ) -> Option<(u64, bool)> {
+        'anew: loop {
+            let newest = record.writer();
+            let mut is_there = match &mut row {
+                Some(row) => record.copy_row(row, guard),
+                None => record.has_row(),
+            };
+            if !record.is_of(newest) {
+                continue;
+            }
+            let mut handle = newest;
+            let mut gone = None;
+            loop {
+                let mut is_noted = || is_there && is_meant(row.as_ref().map_or(&[], |row| row.as_slice()));
+                let version = match self.judge_for(handle, look, guard) {
+                    // The time is 0.
+                    Verdict::Old if gone.is_none() && is_noted() => return Some((0, true)),
+                    Verdict::Old => return None,
+                    Verdict::Unseen(version) => version,
+                    Verdict::Seen { time, version, .. } => {
+                        let time = look.count(time);
+                        match gone {
+                            None if is_noted() => return Some((time, true)),
+                            _ if time == 0 => return None,
+                            None => gone = Some(time),
+                            Some(gone) if is_noted() => return Some((gone, false)),
+                            Some(_) => {}
+                        }
+                        version
+                    }
+                };
+                is_there = match &mut row {
+                    None => version.was_there(is_there),
+                    Some(row) => {
+                        let Some(was_there) = version.apply(row, is_there) else { continue 'anew };
+                        was_there
+                    }
+                };
+                handle = version.previous();
+            }
+        }
+    }
+
+    fn judge_for<'g>(&'g self, handle: Handle, look: Look<'g>, guard: &'g Guard) -> Verdict<'g> {
+        match look.own.is_own(handle) {
+            true => Verdict::Unseen(look.own.version(handle)),
+            false => self.judge(handle, look.at, guard),
+        }
+    }
+
     /// Whether a snapshot sees the content of the record with this handle, or its own transaction wrote it.
     pub(crate) fn is_seen(
         &self,
@@ -60,7 +187,7 @@ impl Histories {
         while !own.is_own(handle) {
             match self.judge(handle, LATEST, guard) {
                 Verdict::Old => return,
-                Verdict::Seen { mark } => return follow(mark),
+                Verdict::Seen { mark, .. } => return follow(mark),
                 // Taken back, or being written beside a lock on the key alone.
                 Verdict::Unseen(version) => handle = version.previous(),
             }
@@ -89,7 +216,7 @@ impl Histories {
             return loop {
                 match self.judge(handle, LATEST, guard) {
                     Verdict::Old => break true,
-                    Verdict::Seen { mark } => {
+                    Verdict::Seen { mark, .. } => {
                         follow(mark);
                         break true;
                     }
@@ -117,7 +244,7 @@ impl Histories {
         while !own.is_own(handle) {
             match self.judge(handle, LATEST, guard) {
                 Verdict::Old => break,
-                Verdict::Seen { mark } => {
+                Verdict::Seen { mark, .. } => {
                     follow(mark);
                     break;
                 }
@@ -171,8 +298,8 @@ impl Histories {
         Ok(Some(newest))
     }
 
-    /// Reads a record as a snapshot sees it, into `row`; false if the snapshot has no row there. A reader
-    /// that passes on what it read must follow its writer: `follow` gets the mark of that writer.
+    /// Reads a record as a snapshot sees it, into `row`. A reader that passes on what it read must follow its
+    /// writer: `follow` gets the mark of that writer.
     pub(crate) fn read(
         &self,
         record: &Record,
@@ -181,20 +308,22 @@ impl Histories {
         row: &mut Vec<u8>,
         mut follow: impl FnMut(&[AtomicU64]),
         guard: &Guard,
-    ) -> Result<bool> {
+    ) -> Result<SeenVersion> {
         'anew: loop {
             let newest = record.writer();
             let mut is_there = record.copy_row(row, guard);
             if !record.is_of(newest) {
                 continue;
             }
-            let mut handle = newest;
-            let mut seen = None;
+            let (mut handle, mut committed, mut seen) = (newest, LATEST, None);
             while !own.is_written(handle) {
                 match self.judge(handle, snapshot.time(), guard) {
-                    Verdict::Old => break,
-                    Verdict::Seen { mark } => {
-                        seen = Some(mark);
+                    Verdict::Old => {
+                        committed = 0;
+                        break;
+                    }
+                    Verdict::Seen { mark, time, .. } => {
+                        (committed, seen) = (time, Some(mark));
                         break;
                     }
                     Verdict::Unseen(version) => {
@@ -208,7 +337,7 @@ impl Histories {
             if let Some(mark) = seen {
                 follow(mark);
             }
-            return Ok(is_there);
+            return Ok(SeenVersion { handle, time: committed, is_there });
         }
     }
 }

@@ -1,11 +1,10 @@
-//! What is the same under every concurrency control: how transactions write and lock, what they hold, how
-//! they are logged, and how they read unless they are serializable.
+//! A transaction: how it reads, writes and locks, what it holds, and how it is logged.
 //!
-//! A transaction is a [`Body`] with a [`Reading`], which alone knows how serializable transactions read. Both
-//! READ COMMITTED and REPEATABLE READ read at snapshots without locks (`snapshot`). Where they must see the
-//! newest version ([`Sight`](crate::txn::Sight)), they lock what they read: `locked_read`, `locked_scan`. A
-//! `Reading` may do so, too, for everything (`two_phase_locking`). So whatever a transaction locks, and
-//! whichever level it has, it meets the same locks:
+//! READ COMMITTED and REPEATABLE READ read at snapshots without locks (`snapshot`); and so do serializable
+//! transactions under an optimistic control, which look again when they commit (`look`). Where they must see
+//! the newest version ([`Sight`](crate::txn::Sight)), they lock what they read: `locked_read`, `locked_scan`.
+//! Under two-phase locking a serializable transaction does so for everything. Whatever a transaction locks,
+//! and whichever level it has, it meets the same locks:
 //!
 //! ```text
 //! resource          modes                      taken by
@@ -43,7 +42,8 @@
 //! Files:
 //! * locks: `resource` (what is locked), `modes` (which mode a reader takes), `acquisition` (getting one,
 //!   waiting), `row_lock`, `table_lock`, `escalation`, `table_use` (what is known of a table in use);
-//! * reading: `locked_read`, `locked_scan`, `snapshot`, `rewritten` (snapshots older than a table's rows);
+//! * reading: `locked_read`, `locked_scan`, `snapshot`, `look` (once more, at the commit), `look_model` (all
+//!   interleavings of a model of that), `rewritten` (snapshots older than a table's rows);
 //! * writing: `locked_insert`, `index_entries` (secondary indexes, unique values), `undo`;
 //! * the seam: `row_access` (what procedures do to rows), `object_access` (what changes of the catalog need),
 //!   `life` (what a worker drives), `common_control` (makes transactions);
@@ -54,30 +54,30 @@
 //!   `unlocked_change`.
 //!
 //! **Invariants.**
-//! 1. Nothing is written, and nothing read as the newest version, without a lock that lasts to the end of the
-//!    transaction.
+//! 1. Nothing is written, and nothing relied on as the newest version, without a lock that lasts to the end
+//!    of the transaction. What a serializable transaction has read without one is looked at again at its end.
 //! 2. A record leaves its index only through `purge`, when its row and gap are neither held nor awaited and
 //!    no snapshot sees a row there.
 //! 3. A call that returns `Wait` has changed nothing that another transaction could see.
 //!
 //! Reference: Gray and Reuter, "Transaction Processing" (1993), 7.8 and 8; Mohan, "ARIES/KVL" (1990).
 
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crossbeam_epoch::Guard;
 use hyades_types::definition::TableId;
+use parking_lot::Mutex;
 
+use crate::config::ControlKind;
 use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
 use crate::protocol::Protocol;
 use crate::storage::history::{Handle, Histories, HistoryWriter, Snapshot};
 use crate::storage::primary_index::Finger;
-use crate::storage::table::Table;
 use crate::txn::lock_table::{LockTable, TransactionId};
-use crate::txn::{Cursor, Flow, Found, FoundAhead, Intent, Isolation};
+use crate::txn::read_set::ReadSet;
+use crate::txn::reads::Reads;
 
 mod acquisition;
 mod capture;
@@ -96,6 +96,9 @@ mod locked_insert;
 mod locked_read;
 mod locked_scan;
 mod logged_call;
+mod look;
+#[cfg(all(test, not(loom)))]
+mod look_model;
 mod modes;
 mod object_access;
 mod patient_lock;
@@ -135,43 +138,10 @@ fn linger() {
     crate::sync::sleep(std::time::Duration::from_micros(200));
 }
 
-/// How serializable transactions read: what one concurrency control decides for itself.
-///
-/// Its functions are those of [`Access`](crate::txn::Access), for all that a serializable transaction reads.
-/// Reads of other levels that want the newest version ([`Sight`](crate::txn::Sight)) come here, too. They are
-/// locked under every control, by the functions of the [`Body`].
-pub trait Reading<P: Protocol>: Sized + Send + 'static {
-    /// Enters a table in order to read. At snapshot levels the definition is locked already.
-    fn enter(body: &mut Body<P, Self>, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool>;
-
-    fn read_point<'g>(
-        body: &mut Body<P, Self>,
-        table: &Arc<Table>,
-        key: &[u8],
-        intent: Intent,
-        ahead: Option<FoundAhead<'g>>,
-        buffer: &mut Vec<u8>,
-        guard: &'g Guard,
-    ) -> Flow<Found<'g>>;
-
-    /// Prefetches what a read under this key, at any level, is going to need beside the record.
-    fn prefetch(body: &Body<P, Self>, table: &Table, key: &[u8]);
-
-    fn open_scan(body: &mut Body<P, Self>, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()>;
-
-    fn next_row<'g>(
-        body: &mut Body<P, Self>,
-        table: &Arc<Table>,
-        cursor: &mut Cursor,
-        buffer: &mut Vec<u8>,
-        guard: &'g Guard,
-    ) -> Flow<Found<'g>>;
-}
-
 /// What all transactions of one database share.
-pub struct Shared<P: Protocol, R: Reading<P>> {
+pub struct Transactions<P: Protocol> {
     protocol: Arc<P>,
-    locks: LockTable<Shared<P, R>>,
+    locks: LockTable<Transactions<P>>,
     purge: purge_queue::Queue,
     /// See `capture`.
     is_capturing: AtomicBool,
@@ -184,10 +154,12 @@ pub struct Shared<P: Protocol, R: Reading<P>> {
     row_locks_before_table: u32,
     /// See `Config::version_bytes`.
     version_bytes: u64,
-    reading: PhantomData<fn(R)>,
+    control: ControlKind,
+    /// Held while a place and a time are drawn, where both must have one order; see `commit`.
+    order: Mutex<()>,
 }
 
-impl<P: Protocol, R: Reading<P>> Shared<P, R> {
+impl<P: Protocol> Transactions<P> {
     /// A worker number never used before: the upper half of the numbers of its transactions.
     fn new_worker(&self) -> u64 {
         let worker = self.next_worker.fetch_add(1, Ordering::Relaxed);
@@ -226,10 +198,9 @@ struct CommandHead {
     meaning: u64,
 }
 
-/// One transaction: what it holds, what it has written, and as what it is logged. `R` says how it reads if it
-/// is serializable.
-pub struct Body<P: Protocol, R: Reading<P>> {
-    shared: Arc<Shared<P, R>>,
+/// One transaction: what it holds, what it has read and written, and as what it is logged.
+pub struct Body<P: Protocol> {
+    shared: Arc<Transactions<P>>,
     worker: u64,
     id: TransactionId,
     dependencies: P::Dependencies,
@@ -246,9 +217,11 @@ pub struct Body<P: Protocol, R: Reading<P>> {
     has_waited: bool,
     /// What was there before its writes.
     history: HistoryWriter,
-    isolation: Isolation,
+    reads: Reads,
     /// The snapshot of the statement, or of the transaction, after the first read at it.
     snapshot: Option<Snapshot>,
+    /// What is to be looked at again; see `look`.
+    read_set: ReadSet,
     undo: Vec<Undo>,
     /// Keys of the undo list, one after another.
     keys: Vec<u8>,

@@ -29,6 +29,7 @@ impl Connection<'_> {
         self.remaining.clear();
         if let Some(statement) = single_statement(sql) {
             self.session.set_in_list(false);
+            self.session.set_last(true);
             let outcome = self.run_simple(statement).await;
             return self.end_query(outcome, 0).await;
         }
@@ -39,6 +40,7 @@ impl Connection<'_> {
             }
             Ok(statements) => {
                 self.session.set_in_list(statements.len() > 1);
+                self.session.set_last(statements.len() == 1);
                 self.remaining = VecDeque::from(statements);
                 self.run_remaining().await;
             }

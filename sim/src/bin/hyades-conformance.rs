@@ -1,4 +1,5 @@
-//! `cargo xtask conformance`: tries every protocol with every kind of logging, and prints a line for each.
+//! `cargo xtask conformance`: tries every protocol with every concurrency control and kind of logging, and
+//! prints a line for each.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -29,7 +30,8 @@ fn main() -> ExitCode {
             let seconds = begun.elapsed().as_secs();
             let Ok(mut wrong) = wrong.lock() else { return };
             *wrong += usize::from(matches!(verdict, Verdict::Wrong(_)));
-            println!("{:<18} {:<8} {seconds:>4} s  {verdict}", cell.protocol, cell.logging);
+            let control = cell.control.name();
+            println!("{:<18} {control:<5} {:<8} {seconds:>4} s  {verdict}", cell.protocol, cell.logging);
         }
     };
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::db::{ARGUMENTS_DRAW, Flow, Interrupt, Logging, LoggingChoice};
-use hyades_engine::procedure::frame::{Message, RowSink};
+use hyades_engine::procedure::frame::{Frame, Message, RowSink};
 use hyades_engine::procedure::ir::{Expr, Replayability};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
@@ -38,6 +38,17 @@ fn call_plan(plan: &Plan) -> Result<&CallPlan> {
     }
 }
 
+/// Passes on what the routine returns.
+fn show_results(frame: &mut Frame, output: &mut dyn Output) -> Result<()> {
+    let procedure = frame.procedure.clone();
+    if procedure.results.is_empty() {
+        return Ok(());
+    }
+    let results = procedure.results.iter().map(|result| usize::from(*result));
+    let mut row: Vec<Value> = results.map(|result| std::mem::take(&mut frame.registers[result])).collect();
+    output.row(&mut row)
+}
+
 impl Session {
     pub(super) fn start_call(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Flow<CallRun> {
         check_parameters(&plan, parameters)?;
@@ -45,7 +56,7 @@ impl Session {
         if call.routine.is_dropped() {
             return Err(Error::Abort(Abort::StalePlan).into());
         }
-        self.isolate(false);
+        self.isolate(false, true);
         let savepoint = self.view.worker.savepoint();
         let mut frame = self.take_call_frame(&call.routine)?;
         self.show_catalog(&frame.procedure)?;
@@ -78,7 +89,7 @@ impl Session {
             self.view.worker.begin_call(&call.routine, &mut frame, &self.view.environment, logging);
         }
         self.view.environment.may_end_transactions = self.is_alone() && !self.is_in_list;
-        Ok(CallRun { plan, frame, savepoint, is_past_end: false })
+        Ok(CallRun { plan, frame, savepoint, is_past_end: false, has_run: false })
     }
 
     /// Starts a call, and starts it again with a new plan when the old plan is stale.
@@ -109,7 +120,7 @@ impl Session {
         mut run: CallRun,
         output: &mut dyn Output,
     ) -> Flow<Completion> {
-        let outcome = match self.run_call(&mut run, output) {
+        let outcome = match self.run_call(&mut run, output).and_then(|()| self.commit_checked()) {
             // The part of a routine that follows a COMMIT cannot start again.
             Err(Interrupt::Failed(Error::Abort(abort))) if run.is_past_end => {
                 return Err(Error::Abort(abort).into());
@@ -118,16 +129,7 @@ impl Session {
         };
         match outcome {
             Ok(()) => {
-                self.implicit_statements += 1;
-                let procedure = run.frame.procedure.clone();
-                if !procedure.results.is_empty() {
-                    let mut row: Vec<Value> = procedure
-                        .results
-                        .iter()
-                        .map(|result| std::mem::take(&mut run.frame.registers[usize::from(*result)]))
-                        .collect();
-                    output.row(&mut row)?;
-                }
+                self.implicit.statements += 1;
                 self.keep_frame(run.frame);
                 Ok(Completion::Tag("CALL".into()))
             }
@@ -146,7 +148,7 @@ impl Session {
 
     /// Runs the procedure and handles its requests.
     fn run_call(&mut self, run: &mut CallRun, output: &mut dyn Output) -> Flow<()> {
-        loop {
+        while !run.has_run {
             if self.attend(&mut run.frame, output)? {
                 (run.is_past_end, run.savepoint) = (true, self.view.worker.savepoint());
             }
@@ -156,9 +158,14 @@ impl Session {
                 &mut CallSink(&mut *output),
             ) {
                 Err(Interrupt::Failed(Error::Abort(Abort::Suspended))) => {}
-                outcome => return outcome,
+                outcome => {
+                    outcome?;
+                    run.has_run = true;
+                    show_results(&mut run.frame, output)?;
+                }
             }
         }
+        Ok(())
     }
 
     /// EXPLAIN of a CALL: how it would be logged now, and why.

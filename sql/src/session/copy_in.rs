@@ -33,7 +33,7 @@ fn copy_plan(plan: &Plan) -> Result<&Arc<CopyInPlan>> {
 
 impl Session {
     pub(super) fn start_copy_in(&mut self, statement: &Arc<Prepared>, plan: Arc<Plan>) -> Flow<Completion> {
-        self.isolate(false);
+        self.isolate(false, false);
         let mut plan = plan;
         let copy = copy_plan(&plan)?;
         let is_stale =
@@ -98,7 +98,7 @@ impl Session {
         };
         match self.as_guest(|session| session.copy_rows(&mut copy, true)) {
             Ok(()) => {
-                self.implicit_statements += 1;
+                self.implicit.statements += 1;
                 Ok(Completion::Tag(format!("COPY {}", copy.rows).into()))
             }
             Err(interrupt) => self.copy_interrupted(copy, interrupt),

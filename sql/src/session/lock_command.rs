@@ -37,7 +37,7 @@ impl Session {
             return failed(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message);
         }
         self.open_transaction()?;
-        self.isolate(false);
+        self.isolate(false, false);
         self.lock_tables(plan)
     }
 

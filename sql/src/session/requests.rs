@@ -136,8 +136,9 @@ impl Session {
                 }
                 self.begin();
                 self.state = State::Implicit;
-                self.implicit_statements = 0;
-                self.isolate(false);
+                self.implicit.statements = 0;
+                self.implicit.attempts_left = 0;
+                self.isolate(false, false);
                 true
             }
         };

@@ -32,6 +32,10 @@ use crate::system::snapshot::{Facts, SessionRows, ShownLock, ShownStatement, Sys
 /// The number of frames that a session keeps.
 const MOST_SPARE_FRAMES: usize = 8;
 
+/// So often a statement that is alone in its transaction reads without locks, if its database has an
+/// optimistic concurrency control. Then it locks what it reads.
+const MOST_ATTEMPTS: u32 = 3;
+
 /// Passes the procedure's rows on.
 struct Direct<'a> {
     output: &'a mut dyn Output,
@@ -191,6 +195,7 @@ impl Session {
     fn begin_statement(&mut self) -> Result<()> {
         self.activity.counters.statements.count();
         self.begin_attempts();
+        self.implicit.attempts_left = if self.implicit.ends { MOST_ATTEMPTS } else { 0 };
         self.settle_identity();
         self.settle_names();
         self.view.worker.show_sequences(&mut self.view.environment);
@@ -217,7 +222,7 @@ impl Session {
     pub(super) fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {
         let run = run_plan(&plan)?;
         check_parameters(&plan, parameters)?;
-        self.isolate(run.only_looks);
+        self.isolate(run.only_looks, true);
         let mut frame = self.take_frame(&run.procedure);
         for (register, value) in frame.registers.iter_mut().zip(parameters) {
             register.clone_from(value);
@@ -236,7 +241,7 @@ impl Session {
             run.tag == Tag::Do && self.is_alone() && !self.is_in_list;
         let savepoint = self.view.worker.savepoint();
         let analyzed = run.analysis.is_some().then(Instant::now);
-        Ok(QueryRun { frame, copy, kept, analyzed, rows: 0, savepoint, is_past_end: false, plan })
+        Ok(QueryRun { frame, copy, kept, analyzed, rows: 0, savepoint, is_past_end: false, tag: None, plan })
     }
 
     /// Provides the system catalog, as the transaction sees it now, for a procedure that reads it.
@@ -413,39 +418,11 @@ impl Session {
         output: &mut dyn Output,
     ) -> Flow<Completion> {
         loop {
-            match self.attend(&mut run.frame, output) {
-                Ok(false) => {}
-                Ok(true) => (run.is_past_end, run.savepoint) = (true, self.view.worker.savepoint()),
-                Err(Interrupt::Wait(ticket)) => {
-                    self.running = Some(Running::Query(Box::new(run)));
-                    return Err(Interrupt::Wait(ticket));
-                }
-                Err(Interrupt::Failed(Error::Abort(abort))) if !run.is_past_end && self.may_retry(abort) => {
-                    let plan = self.undo_for_retry(statement, abort, run.savepoint, output)?;
-                    run = self.start_query(plan.unwrap_or(run.plan), parameters)?;
-                    continue;
-                }
-                Err(failed) => return Err(failed),
-            }
-            let mut sink = Direct {
-                output: &mut *output,
-                is_silent: run.analyzed.is_some(),
-                copy: run.copy.as_mut(),
-                kept: run.kept.as_mut(),
-                rows: &mut run.rows,
-            };
-            match self.view.worker.run(&mut run.frame, &mut self.view.environment, &mut sink) {
+            match self.advance_query(statement, &mut run, output) {
                 Ok(()) => {
-                    self.implicit_statements += 1;
-                    let completion = match (&run.plan.action, run.kept.take()) {
-                        (Action::Declare(declare), Some(rows)) => {
-                            self.open_cursor(declare, &statement.text, rows);
-                            "DECLARE CURSOR".to_owned()
-                        }
-                        _ => finish(&mut run, output)?,
-                    };
+                    self.implicit.statements += 1;
                     self.keep_frame(run.frame);
-                    return Ok(Completion::Tag(completion.into()));
+                    return Ok(Completion::Tag(run.tag.unwrap_or_default().into()));
                 }
                 Err(Interrupt::Wait(ticket)) => {
                     self.running = Some(Running::Query(Box::new(run)));
@@ -461,6 +438,36 @@ impl Session {
         }
     }
 
+    /// Runs the procedure and, if it ends its transaction, that to its end.
+    fn advance_query(
+        &mut self,
+        statement: &Arc<Prepared>,
+        run: &mut QueryRun,
+        output: &mut dyn Output,
+    ) -> Flow<()> {
+        if run.tag.is_none() {
+            if self.attend(&mut run.frame, output)? {
+                (run.is_past_end, run.savepoint) = (true, self.view.worker.savepoint());
+            }
+            let mut sink = Direct {
+                output: &mut *output,
+                is_silent: run.analyzed.is_some(),
+                copy: run.copy.as_mut(),
+                kept: run.kept.as_mut(),
+                rows: &mut run.rows,
+            };
+            self.view.worker.run(&mut run.frame, &mut self.view.environment, &mut sink)?;
+            run.tag = Some(match (&run.plan.action, run.kept.take()) {
+                (Action::Declare(declare), Some(rows)) => {
+                    self.open_cursor(declare, &statement.text, rows);
+                    "DECLARE CURSOR".to_owned()
+                }
+                _ => finish(run, output)?,
+            });
+        }
+        self.commit_checked()
+    }
+
     /// CREATE TABLE AS once the table exists: inserts its rows.
     pub(super) fn continue_filling(
         &mut self,
@@ -473,7 +480,7 @@ impl Session {
         let outcome = self.view.worker.run(&mut run.frame, &mut self.view.environment, &mut sink);
         match outcome.map_err(unattended) {
             Ok(()) => {
-                self.implicit_statements += 1;
+                self.implicit.statements += 1;
                 let completion = match run.analyzed {
                     Some(_) => finish(&mut run, output)?,
                     None => command_tag(Tag::Select, run.frame.affected, 0),
@@ -500,7 +507,7 @@ impl Session {
 
     /// Whether the running statement is the whole of its implicit transaction so far.
     pub(super) fn is_alone(&self) -> bool {
-        self.state == State::Implicit && self.implicit_statements == 0
+        self.state == State::Implicit && self.implicit.statements == 0
     }
 
     /// Undoes what the statement did, so that it can run again. A stale plan is compiled again.
@@ -515,6 +522,9 @@ impl Session {
         match abort {
             Abort::StalePlan => self.note_stale_plan()?,
             _ => self.view.environment.stop.check()?,
+        }
+        if abort == Abort::Serialization {
+            self.implicit.attempts_left = self.implicit.attempts_left.saturating_sub(1);
         }
         self.schema_requests.withdraw();
         self.forget_attempt();

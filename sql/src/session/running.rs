@@ -41,6 +41,8 @@ pub(super) struct QueryRun {
     pub(super) savepoint: Savepoint,
     /// It has ended a transaction, so it cannot start again.
     pub(super) is_past_end: bool,
+    /// The command tag, once the procedure has run.
+    pub(super) tag: Option<String>,
 }
 
 /// DDL in progress.
@@ -99,6 +101,8 @@ pub(super) struct CallRun {
     pub(super) savepoint: Savepoint,
     /// It has ended a transaction, so it cannot start again.
     pub(super) is_past_end: bool,
+    /// The procedure has run. What is missing is the end of its transaction.
+    pub(super) has_run: bool,
 }
 
 /// COPY FROM in progress.

@@ -29,7 +29,7 @@ impl Session {
         output: &mut dyn Output,
     ) -> Result<SchemaRun> {
         // A long query should not keep writers out.
-        self.isolate(command.computes_rows());
+        self.isolate(command.computes_rows(), false);
         self.view.is_whole_transaction = self.is_whole_transaction();
         let savepoint = self.view.worker.savepoint();
         let (changes, alteration) = with_deep_stack(|| {
@@ -115,11 +115,11 @@ impl Session {
                 return self.continue_filling(statement, filling, output);
             }
             if analysis.is_some() {
-                self.implicit_statements += 1;
+                self.implicit.statements += 1;
                 return Ok(Completion::Tag("EXPLAIN".into()));
             }
         }
-        self.implicit_statements += 1;
+        self.implicit.statements += 1;
         Ok(Completion::Tag(command_of(&plan).into()))
     }
 

@@ -35,7 +35,7 @@ impl Session {
             State::Idle => {
                 self.begin();
                 self.state = State::Implicit;
-                self.implicit_statements = 0;
+                self.implicit.statements = 0;
                 Ok(())
             }
             State::Implicit | State::Block => {
@@ -65,7 +65,10 @@ impl Session {
     /// computes a materialized view reads as if it only looked.) A
     /// read-only transaction in a block that is to be serializable reads at one snapshot, which is a point
     /// in the serial order.
-    pub(super) fn isolate(&mut self, only_looks: bool) {
+    ///
+    /// `repeats`: the statement is one that runs again after a conflict. All others lock what they read,
+    /// unless they are in a block, whose client repeats it.
+    pub(super) fn isolate(&mut self, only_looks: bool, repeats: bool) {
         if std::mem::replace(&mut self.is_isolated, true) {
             return;
         }
@@ -81,6 +84,9 @@ impl Session {
             asked => asked,
         };
         self.view.worker.isolate(level);
+        if !(is_block || repeats && self.implicit.attempts_left > 0 && self.is_alone()) {
+            self.view.worker.lock_reads();
+        }
     }
 
     /// The number that `txid_current()` returns, assigned on first use.
@@ -179,30 +185,34 @@ impl Session {
 
     /// Commits the implicit transaction or the block.
     pub(super) fn commit_transaction(&mut self) -> Flow<()> {
-        if let Err(interrupt) = self.check_deferred(true) {
-            if matches!(interrupt, Interrupt::Failed(_)) {
-                self.roll_back();
-                self.state = State::Idle;
-            }
-            return Err(interrupt);
+        let outcome = self.try_to_commit();
+        if matches!(outcome, Err(Interrupt::Failed(_))) {
+            self.roll_back();
+            self.state = State::Idle;
         }
+        outcome
+    }
+
+    /// Commits the implicit transaction if it ends with the statement that has just run and may fail because
+    /// it has read without locks. While the statement is still at hand, it can run again.
+    pub(super) fn commit_checked(&mut self) -> Flow<()> {
+        if self.implicit.attempts_left > 0 && self.is_alone() && self.view.worker.is_checked() {
+            return self.try_to_commit();
+        }
+        Ok(())
+    }
+
+    /// Commits. A transaction that fails is still open.
+    fn try_to_commit(&mut self) -> Flow<()> {
+        self.check_deferred(true)?;
         self.view.worker.note_draws(&mut self.view.environment);
-        let tidied = self.view.tidy_temporaries();
-        match tidied.and_then(|()| self.commit_and_notify()) {
-            Ok(durability) => {
-                // The current setting counts, before a SET LOCAL ends.
-                self.note_durability(durability);
-                self.state = State::Idle;
-                self.end(true);
-                Ok(())
-            }
-            Err(Interrupt::Wait(ticket)) => Err(Interrupt::Wait(ticket)),
-            Err(Interrupt::Failed(error)) => {
-                self.roll_back();
-                self.state = State::Idle;
-                Err(Interrupt::Failed(error))
-            }
-        }
+        self.view.tidy_temporaries()?;
+        let durability = self.commit_and_notify()?;
+        // The current setting counts, before a SET LOCAL ends.
+        self.note_durability(durability);
+        self.state = State::Idle;
+        self.end(true);
+        Ok(())
     }
 
     /// A failed transaction accepts only commands that end or revive it.

@@ -163,7 +163,7 @@ impl Session {
     /// Whether the running statement is the only one of its transaction so far, outside of a block or query
     /// list.
     pub(super) fn is_whole_transaction(&self) -> bool {
-        let is_alone = !self.is_in_list && (self.state != State::Implicit || self.implicit_statements == 0);
+        let is_alone = !self.is_in_list && (self.state != State::Implicit || self.implicit.statements == 0);
         is_alone && self.state != State::Block
     }
 
@@ -206,7 +206,7 @@ impl Session {
 
     /// It is called again after a wait.
     fn discard_all(&mut self) -> Flow<()> {
-        self.isolate(false);
+        self.isolate(false, false);
         for change in self.view.discarded_temporaries()? {
             self.view.worker.change_catalog(change)?;
         }

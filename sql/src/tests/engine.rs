@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::config::{Config, ControlKind, ProtocolKind};
 use hyades_engine::db::{
     CheckpointRequest, CheckpointStatus, Engine, EngineStatistics, Flow, Interrupt, Isolation, Logging,
     LoggingChoice, Savepoint, Schema, SeenDatabase, TableLock, Waiting, Work, Worker, open,
@@ -49,6 +49,8 @@ pub(crate) enum Trouble {
     NothingFits,
     /// `work_mem` is one byte, so that everything that can be is written to files.
     LittleMemory,
+    /// None, but under this concurrency control.
+    Control(ControlKind),
 }
 
 pub(crate) struct TestEngine {
@@ -71,8 +73,10 @@ struct TestWorker {
 
 impl TestEngine {
     pub(crate) fn with(trouble: Trouble) -> TestEngine {
+        let control = if let Trouble::Control(control) = trouble { control } else { ControlKind::default() };
         let config = Config {
             protocol: ProtocolKind::None,
+            control,
             disk: Arc::new(SimulatedDisk::new(1)),
             ..Config::new("/data")
         };
@@ -167,6 +171,12 @@ impl Work for TestWorker {
 
     fn isolate(&mut self, isolation: Isolation) {
         self.inner.isolate(isolation);
+    }
+    fn lock_reads(&mut self) {
+        self.inner.lock_reads();
+    }
+    fn is_checked(&self) -> bool {
+        self.inner.is_checked()
     }
 
     fn in_transaction(&self) -> bool {

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use hyades_engine::config::ControlKind;
 use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::helpers::Helpers;
 use hyades_types::error::Error;
@@ -235,12 +236,15 @@ fn run_script_in(database: &Database, script: &str, in_full: bool) -> String {
         ..SessionOptions::default()
     };
     let mut session = database.session(options).expect("a session");
+    session.set_last(true);
     let mut text = String::new();
     for step in steps(script) {
         writeln!(text, "> {}", step.sql).expect("writing to a string");
         let outcome = run_step(&mut session, &step, in_full);
         let ended = done(|| session.end_implicit());
         match outcome {
+            // It is taken back.
+            Ok(_) if ended.is_err() => {}
             Ok(answer) => text.push_str(&answer),
             Err((notices, error)) => {
                 text.push_str(&notices);
@@ -294,6 +298,14 @@ fn stale_plans_change_no_answer() {
 fn little_memory_changes_no_answer() {
     check_scripts(Trouble::LittleMemory);
     check_seeds(Trouble::LittleMemory);
+}
+
+#[test]
+fn concurrency_controls_change_no_answer() {
+    for control in [ControlKind::Optimistic, ControlKind::MultiVersion] {
+        check_scripts(Trouble::Control(control));
+        check_seeds(Trouble::Control(control));
+    }
 }
 
 /// The data of COPY is divided into pieces of a few bytes, read by this thread or by others.

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::config::{Config, ControlKind, ProtocolKind};
 use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::ticket::Ticket;
 use hyades_sim::disk::SimulatedDisk;
@@ -126,7 +126,11 @@ pub(super) struct Hyades {
 
 impl Hyades {
     pub(super) fn new() -> Hyades {
-        let database = Database::with_engine(Arc::new(TestEngine::with(Trouble::None)));
+        Hyades::under(ControlKind::default())
+    }
+
+    pub(super) fn under(control: ControlKind) -> Hyades {
+        let database = Database::with_engine(Arc::new(TestEngine::with(Trouble::Control(control))));
         Hyades { database, sessions: BTreeMap::new() }
     }
 
@@ -158,6 +162,7 @@ impl Hyades {
         if let Response::Rows(columns) = prepared.0.response() {
             rows.types = columns.iter().map(|column| column.sql_type).collect();
         }
+        session.set_last(true);
         let outcome = match session.execute(&prepared.0, &prepared.1, &mut rows) {
             Err(Interrupt::Wait(ticket)) => return Err(ticket),
             Err(Interrupt::Failed(error)) => Err(error),
@@ -384,6 +389,29 @@ fn sessions_answer_as_postgresql_does() {
             continue;
         };
         super::golden::compare(&path, &answer, &expected, &mut wrong);
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+/// Under another concurrency control, a script has other answers only if there is a file of them, named after
+/// the control. They are written if `HYADES_RECORD_CONTROLS` is set, and reviewed by hand.
+#[test]
+fn sessions_answer_under_every_control() {
+    let only = std::env::var("HYADES_SCRIPT").unwrap_or_default();
+    let records = std::env::var_os("HYADES_RECORD_CONTROLS").is_some();
+    let mut wrong = String::new();
+    for control in [ControlKind::Optimistic, ControlKind::MultiVersion] {
+        for path in scripts().into_iter().filter(|path| path.to_string_lossy().contains(&only)) {
+            let script = std::fs::read_to_string(&path).expect("a readable script");
+            let answer = answers(&script, &mut Hyades::under(control));
+            let own_path = path.with_extension(format!("{}.expected", control.name()));
+            let usual = std::fs::read_to_string(path.with_extension("expected")).expect("a recorded script");
+            if records && answer != usual {
+                std::fs::write(&own_path, &answer).expect("a writable folder");
+            }
+            let expected = std::fs::read_to_string(&own_path).unwrap_or(usual);
+            super::golden::compare(&own_path, &answer, &expected, &mut wrong);
+        }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }

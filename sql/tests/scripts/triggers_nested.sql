@@ -52,6 +52,12 @@ create trigger same before update or delete on self for each row when (pg_trigge
 update self set n = 5 where id = 1;
 delete from self where id = 1;
 select * from self order by id;
+begin;
+update self set n = 5 where id = 1;
+rollback;
+begin;
+delete from self where id = 1;
+rollback;
 drop trigger same on self;
 create trigger same after update on self for each row when (pg_trigger_depth() = 0) execute function same_row();
 update self set n = 5 where id = 1;

@@ -275,17 +275,8 @@ fn objection(krate: &str, module: &[String], path: &[String], files: &[String]) 
                 .to_owned(),
         );
     }
-    let names_control = krate == "engine" && used == "txn" && path.get(1).is_some_and(|name| name == CONTROL);
-    if names_control && module != ["db"] && !(room == "txn" && module.get(1) == path.get(1)) {
-        return Some(
-            "only db.rs names a concurrency control: what controls share is in txn/writes".to_owned(),
-        );
-    }
     None
 }
-
-/// The concurrency controls beside each other in `txn`.
-const CONTROL: &str = "two_phase_locking";
 
 /// The file beside the protocols that names them all.
 const PROTOCOL_LIST: &str = "list";

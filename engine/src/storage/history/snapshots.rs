@@ -66,7 +66,13 @@ impl Snapshot {
         self.time
     }
 
-    /// From now on reads at this time, for a replay.
+    /// The time from which on everything is kept.
+    pub(crate) fn kept_from(&self) -> u64 {
+        self.kept_from
+    }
+
+    /// From now on reads at this time, which a replay knows, or at [`LATEST`](super::LATEST): the newest
+    /// committed versions.
     pub(crate) fn set_time(&mut self, time: u64) {
         self.time = time;
     }

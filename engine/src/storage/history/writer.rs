@@ -12,7 +12,7 @@ use super::snapshots::Snapshot;
 use super::{
     COMMITTED, COMMITTING, END, Forgettable, GIVEN_BACK, Handle, Histories, History, INLINE_ROW, KEPT, KIND,
     KIND_BITS, LARGE_PATCH, LAST_POSITION, MARK, NO_ROW, OWN_ROW, PADDING, PATCH, PREVIOUS, ROLLED_BACK,
-    RUNNING, STATE, TIME_SHIFT, TRANSACTION, UNCHANGED, VALUE, WORD_BYTES,
+    RUNNING, STATE, TIME_SHIFT, TRANSACTION, UNCHANGED, VALUE, Version, WORD_BYTES,
 };
 use crate::storage::heap_bytes::HeapBytes;
 use crate::storage::row::{invert, overwrite};
@@ -124,6 +124,11 @@ impl HistoryWriter {
     /// A snapshot of everything committed so far.
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot::take(&self.histories, &self.history)
+    }
+
+    /// The time that was drawn last.
+    pub(crate) fn now(&self) -> u64 {
+        self.histories.clock.now()
     }
 
     /// A view of everything committed up to a time, for a replay, which knows by other means that it is kept.
@@ -262,6 +267,11 @@ impl HistoryWriter {
         unsafe { chunks::words(chunk, handle.position()) }
     }
 
+    /// The version of a write of the open transaction.
+    pub(in crate::storage) fn version(&self, handle: Handle) -> Version<'_> {
+        Version { words: self.words_of(handle) }
+    }
+
     /// The content of a version of the open transaction.
     pub(in crate::storage) fn kept(&self, handle: Handle) -> Kept {
         let words = self.words_of(handle);
@@ -316,6 +326,14 @@ impl HistoryWriter {
         let time = clock.draw();
         state.store(time << TIME_SHIFT | COMMITTING, Ordering::Release);
         time
+    }
+
+    /// The open transaction does not commit at the time that it has drawn.
+    pub(crate) fn give_up_time(&self) {
+        let Some(begin) = self.transaction else { return };
+        // SAFETY: forgotten only after it has ended.
+        let state = unsafe { &chunks::words(self.first_chunk, begin)[STATE] };
+        state.store(RUNNING, Ordering::Release);
     }
 
     /// From here on everything the open transaction has written is committed at this time, which it has

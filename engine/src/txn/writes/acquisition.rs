@@ -3,13 +3,13 @@
 use hyades_types::error::{Abort, Error};
 
 use super::resource::Resource;
-use super::{AtOnce, Body, Reading};
+use super::{AtOnce, Body};
 use crate::protocol::Protocol;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::{Acquired, TransactionId};
 use crate::txn::{Flow, Interrupt};
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// Locks a resource until the end of the transaction; returns the mode now held.
     pub(super) fn lock(&mut self, resource: Resource, mode: LockMode) -> Flow<LockMode> {
         self.settle_wait(resource);

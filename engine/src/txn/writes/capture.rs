@@ -24,14 +24,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Body, Reading, Shared, linger};
+use super::{Body, Transactions, linger};
 use crate::log::record::Commit;
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::history::HistoryWriter;
 use crate::txn::Captured;
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// Announces that the transaction commits, once it may.
     pub(super) fn begin_commit(&mut self, is_barrier: bool) -> Commit {
         loop {
@@ -53,7 +53,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     }
 }
 
-impl<P: Protocol, R: Reading<P>> Shared<P, R> {
+impl<P: Protocol> Transactions<P> {
     /// Takes a time. Calls `raised`, `cut` and `settled` at the moments of the module head.
     pub(super) fn capture_time(
         &self,

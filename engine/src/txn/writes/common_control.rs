@@ -1,16 +1,16 @@
 //! Makes the transactions of a database and their caretaker, and tells histories and locks about marks.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crossbeam_epoch as epoch;
+use parking_lot::Mutex;
 
 use super::change_beside_others::{Patience, UnlockedChanges};
 use super::index_entries::{EntryBuffers, NewEntries};
 use super::purge::Purger;
 use super::purge_queue::Queue;
-use super::{Body, LOCK_BUCKETS, PLACE_NOTES, Reading, Shared};
+use super::{Body, LOCK_BUCKETS, PLACE_NOTES, Transactions};
 use crate::config::Config;
 use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
@@ -18,14 +18,16 @@ use crate::protocol::Protocol;
 use crate::storage::history::{Forgettable, Handle, Histories, HistoryWriter};
 use crate::storage::primary_index::Finger;
 use crate::txn::lock_table::{LockTable, Trail, TransactionId};
-use crate::txn::{Captured, Control, Isolation, Transaction};
+use crate::txn::read_set::ReadSet;
+use crate::txn::reads::Reads;
+use crate::txn::{Captured, Control, Transaction};
 
-impl<P: Protocol, R: Reading<P>> Control<P> for Shared<P, R> {
-    type Transaction = Body<P, R>;
-    type Caretaker = Purger<P, R>;
+impl<P: Protocol> Control<P> for Transactions<P> {
+    type Transaction = Body<P>;
+    type Caretaker = Purger<P>;
 
-    fn new(protocol: Arc<P>, config: &Config) -> Shared<P, R> {
-        Shared {
+    fn new(protocol: Arc<P>, config: &Config) -> Transactions<P> {
+        Transactions {
             histories: Arc::new(Histories::new(protocol.mark_words(), protocol.clock())),
             protocol,
             is_capturing: AtomicBool::new(false),
@@ -36,11 +38,12 @@ impl<P: Protocol, R: Reading<P>> Control<P> for Shared<P, R> {
             logs_images: config.command_images,
             row_locks_before_table: config.row_locks_before_table.max(1),
             version_bytes: config.version_bytes,
-            reading: PhantomData,
+            control: config.control,
+            order: Mutex::default(),
         }
     }
 
-    fn transaction(self: &Arc<Self>) -> Body<P, R> {
+    fn transaction(self: &Arc<Self>) -> Body<P> {
         let worker = self.new_worker();
         Body {
             dependencies: self.protocol.new_dependencies(),
@@ -55,8 +58,9 @@ impl<P: Protocol, R: Reading<P>> Control<P> for Shared<P, R> {
             pending: None,
             has_waited: false,
             history: HistoryWriter::new(&self.histories),
-            isolation: Isolation::default(),
+            reads: Reads::Locked,
             snapshot: None,
+            read_set: ReadSet::default(),
             undo: Vec::new(),
             keys: Vec::new(),
             payload: OperationsWriter::default(),
@@ -77,7 +81,7 @@ impl<P: Protocol, R: Reading<P>> Control<P> for Shared<P, R> {
         }
     }
 
-    fn caretaker(self: &Arc<Self>) -> Purger<P, R> {
+    fn caretaker(self: &Arc<Self>) -> Purger<P> {
         Purger::new(self)
     }
 
@@ -103,13 +107,13 @@ impl<P: Protocol, R: Reading<P>> Control<P> for Shared<P, R> {
     }
 }
 
-impl<P: Protocol, R: Reading<P>> Forgettable for Shared<P, R> {
+impl<P: Protocol> Forgettable for Transactions<P> {
     fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
         self.protocol.is_forgettable(mark)
     }
 }
 
-impl<P: Protocol, R: Reading<P>> Trail for Shared<P, R> {
+impl<P: Protocol> Trail for Transactions<P> {
     type Dependencies = P::Dependencies;
     const IS_EMPTY: bool = !P::LEAVES_MARKS;
 
@@ -126,7 +130,7 @@ impl<P: Protocol, R: Reading<P>> Trail for Shared<P, R> {
     }
 }
 
-impl<P: Protocol, R: Reading<P>> Drop for Body<P, R> {
+impl<P: Protocol> Drop for Body<P> {
     fn drop(&mut self) {
         // Before its history goes, which another worker may get.
         self.snapshot = None;

@@ -33,9 +33,9 @@
 
 use std::sync::Arc;
 
+use super::Body;
 use super::modes::{is_of_one_stripe, row_mode};
 use super::resource::{Resource, TABLE_STRIPES};
-use super::{Body, Reading};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::table::Table;
@@ -45,7 +45,7 @@ use crate::txn::lock_mode::LockMode;
 /// A reader asks for the table after this many times more row locks than a writer.
 const READERS_PATIENCE: u32 = 10;
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// Whether a row of the table, or a gap, needs a lock of its own. To be called before each lock; counts
     /// the calls.
     #[inline(always)]

@@ -48,11 +48,11 @@ use hyades_types::definition::IndexDefinition;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::{guest, memory};
 
+use super::Body;
 use super::change_beside_others::{IndexBuild, Stage};
 use super::patient_lock::TRIES;
 use super::purge_queue::Purgeable;
 use super::resource::{Resource, TABLE_STRIPES};
-use super::{Body, Reading};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::record::Record;
@@ -67,7 +67,7 @@ use crate::txn::lock_table::TransactionId;
 /// The cost of making the entries of a record, or of checking an entry, as work of a guest.
 const UNITS_PER_ENTRY: usize = 50;
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// One step of the build that was begun, through at most this many records or entries; true if the index
     /// can be committed.
     pub(super) fn continue_build(&mut self, index: &IndexDefinition, most: usize) -> Flow<bool> {

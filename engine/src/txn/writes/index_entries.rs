@@ -40,7 +40,7 @@ use hyades_types::definition::TableId;
 use super::modes::row_mode;
 use super::purge_queue::Purgeable;
 use super::resource::Resource;
-use super::{Body, KEPT_BYTES, Reading};
+use super::{Body, KEPT_BYTES};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::catalog::for_each_record;
@@ -51,7 +51,8 @@ use crate::storage::table::{Table, TableState};
 use crate::storage::unfinished_index::UnfinishedIndex;
 use crate::txn::cursor::{find_record, secondary};
 use crate::txn::lock_mode::LockMode;
-use crate::txn::{Duplicate, Flow, IndexNumber, Intent, Isolation, NewRow, Strength};
+use crate::txn::reads::Reads;
+use crate::txn::{Duplicate, Flow, IndexNumber, Intent, NewRow, Strength};
 
 /// Entries that the running transaction has made, one after another.
 #[derive(Default)]
@@ -97,7 +98,7 @@ impl EntryBuffers {
     }
 }
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// See [`crate::txn::Access::index_row`].
     pub(super) fn index_changed_row(
         &mut self,
@@ -197,7 +198,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
                     // Only the commit of the index is missing.
                     self.lock(Resource::index_build(table.id()), LockMode::Read)?;
                 }
-                let is_seen = self.isolation != Isolation::RepeatableRead || self.sees(record, guard)?;
+                let is_seen = self.sees_duplicate(record, guard)?;
                 return Ok(Some(Duplicate { index: number, is_seen }));
             }
         }
@@ -271,15 +272,15 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         let has_columns = |row: &[u8]| has_columns(index, state, row, columns);
         match self.read_settled(record, &mut row, guard) {
             Some(is_there) if !is_there || !has_columns(&row) => return Ok(None),
-            Some(_) if self.isolation.reads_at_snapshot() => return Ok(Some(record)),
+            Some(_) if !self.reads.is_serializable() => return Ok(Some(record)),
             None if mutant::is_active(Mutant::UniqueCheckSkipsWaiting) => return Ok(None),
             _ => {}
         }
         // REPEATABLE READ goes by whether its snapshot sees the row, so it waits for changes of other columns
         // as well.
-        let strength = match self.isolation {
-            Isolation::RepeatableRead => Strength::Read,
-            Isolation::ReadCommitted | Isolation::Serializable => Strength::KeyRead,
+        let strength = match self.reads {
+            Reads::OneSnapshot => Strength::Read,
+            _ => Strength::KeyRead,
         };
         let intent = Intent::newest(strength);
         if self.locks_rows(table, intent) {
@@ -423,8 +424,8 @@ fn has_columns(index: &SecondaryIndex, state: &TableState, row: &[u8], columns: 
 
 /// Whether the row under the key that an entry leads to, which is locked, needs the entry: it has these
 /// values. `None` if that cannot be said yet, because snapshots may see another version.
-pub(super) fn is_entry_needed<P: Protocol, R: Reading<P>>(
-    transaction: &Body<P, R>,
+pub(super) fn is_entry_needed<P: Protocol>(
+    transaction: &Body<P>,
     state: &TableState,
     index: &SecondaryIndex,
     entry: &[u8],

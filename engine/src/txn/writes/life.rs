@@ -1,8 +1,9 @@
 //! What a worker drives: a transaction from its beginning, through its statements, to its end.
 
-use super::{Body, Reading};
+use super::Body;
 use crate::protocol::Protocol;
 use crate::txn::lock_table::TransactionId;
+use crate::txn::reads::Reads;
 use crate::txn::{CommitStep, Flow, Isolation, Publisher, Transaction};
 
 /// A worker remembers this many tables before it forgets those it does not use.
@@ -11,7 +12,7 @@ const REMEMBERED_TABLES: usize = 64;
 const FEW_STEPS: usize = 256;
 const FEW_BYTES: usize = 64 << 10;
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// The number of the next transaction. Numbers are never shared: a worker that has used up its own
     /// continues as a new worker.
     fn next_id(&mut self) {
@@ -23,10 +24,10 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     }
 }
 
-impl<P: Protocol, R: Reading<P>> Transaction<P> for Body<P, R> {
+impl<P: Protocol> Transaction<P> for Body<P> {
     fn begin(&mut self) {
         self.next_id();
-        self.isolation = Isolation::default();
+        self.reads = Reads::Locked;
         self.history.renew();
         self.history.forget_some(&*self.shared);
         self.divided_gap = None;
@@ -37,15 +38,32 @@ impl<P: Protocol, R: Reading<P>> Transaction<P> for Body<P, R> {
     }
 
     fn isolate(&mut self, isolation: Isolation) {
-        debug_assert!(
-            self.held.is_empty() || isolation == self.isolation,
-            "it has begun under another level"
-        );
-        self.isolation = isolation;
+        let reads = Reads::of(isolation, self.shared.control);
+        debug_assert!(self.held.is_empty() || reads == self.reads, "it has begun under another level");
+        self.reads = reads;
+    }
+
+    fn lock_reads(&mut self) {
+        debug_assert!(self.read_set.is_empty(), "it has read something");
+        if self.reads.is_serializable() {
+            self.reads = Reads::Locked;
+        }
+    }
+
+    fn is_serializable(&self) -> bool {
+        self.reads.is_serializable()
+    }
+
+    fn is_checked(&self) -> bool {
+        self.reads.is_checked()
+    }
+
+    fn check_reads(&mut self) -> hyades_types::Result<()> {
+        self.check_reads_now()
     }
 
     fn resume_statement(&mut self) {
-        if self.isolation == Isolation::RepeatableRead {
+        if self.reads == Reads::OneSnapshot {
             self.snapshot();
         }
     }
@@ -76,12 +94,13 @@ impl<P: Protocol, R: Reading<P>> Transaction<P> for Body<P, R> {
     }
 
     fn is_waited_for(&self) -> bool {
-        self.isolation == Isolation::Serializable && self.shared.locks.is_waited_for(self.id)
+        self.reads == Reads::Locked && self.shared.locks.is_waited_for(self.id)
     }
 
     fn commits_soon(&self) -> bool {
         let makes_images = self.shared.logs_images && self.command.is_some();
-        self.held.len() + self.undo.len() <= FEW_STEPS && self.payload.len() <= FEW_BYTES && !makes_images
+        let steps = self.held.len() + self.undo.len() + self.read_set.records();
+        steps <= FEW_STEPS && self.payload.len() <= FEW_BYTES && !makes_images
     }
 
     fn dependencies(&self) -> &P::Dependencies {
@@ -94,6 +113,8 @@ impl<P: Protocol, R: Reading<P>> Transaction<P> for Body<P, R> {
     }
 
     fn commit(&mut self, step: CommitStep<'_>, publisher: &mut impl Publisher<P, Self>) -> Flow<()> {
+        let has_written = !(self.undo.is_empty() && step.ending.sequences.is_empty());
+        self.prepare(has_written)?;
         let time = self.append(step, publisher)?;
         self.precommit(time, publisher);
         Ok(())

@@ -14,15 +14,15 @@ use std::sync::Arc;
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::definition::TableId;
 
+use super::Body;
 use super::resource::Resource;
 use super::undo::RowChange;
-use super::{Body, Reading};
 use crate::protocol::Protocol;
 use crate::storage::primary_index::{Located, PrimaryIndex, Vacancy};
 use crate::storage::record::Record;
 use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
-use crate::txn::{Duplicate, Flow, Insertion, Intent, Isolation, NewRow, Strength};
+use crate::txn::{Duplicate, Flow, Insertion, Intent, NewRow, Strength};
 
 /// Where a row goes.
 enum Target<'g> {
@@ -31,7 +31,7 @@ enum Target<'g> {
     Vacancy(Vacancy<'g>, Resource),
 }
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     pub(super) fn insert_row(&mut self, table: &Arc<Table>, inserted: NewRow<'_>) -> Flow<Insertion> {
         let NewRow { key, row, arbiter, .. } = inserted;
         let guard = epoch::pin();
@@ -122,7 +122,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     }
 
     fn duplicate(&mut self, record: &Record, guard: &Guard) -> Flow<Insertion> {
-        let is_seen = self.isolation != Isolation::RepeatableRead || self.sees(record, guard)?;
+        let is_seen = self.sees_duplicate(record, guard)?;
         Ok(Insertion::Duplicate(Duplicate { index: None, is_seen }))
     }
 

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
 
+use super::Body;
 use super::modes::row_mode;
 use super::resource::Resource;
-use super::{Body, Reading};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::table::Table;
 use crate::txn::cursor::find_record;
 use crate::txn::{Flow, Found, FoundAhead, Intent};
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// Locks the row under `key`, present or absent, and returns its newest version.
     #[inline(always)]
     pub(in crate::txn) fn read_locked<'g>(

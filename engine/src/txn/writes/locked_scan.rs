@@ -24,7 +24,7 @@ use crossbeam_epoch::{self as epoch, Guard};
 use super::modes::row_mode;
 use super::resource::Resource;
 use super::row_lock::not_available;
-use super::{AtOnce, Body, Reading};
+use super::{AtOnce, Body};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::record::Record;
@@ -84,7 +84,7 @@ impl Cursor {
     }
 }
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     pub(in crate::txn) fn open_locked_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
         let (has_bounds, has_order) = {
             let guard = epoch::pin();

@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
 
-use super::{Body, CommandHead, Reading, UndoAction};
+use super::{Body, CommandHead, UndoAction};
 use crate::log::record::OperationsWriter;
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::table::Table;
 use crate::txn::cursor::find_row;
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     pub(super) fn try_command(
         &mut self,
         check: impl FnOnce() -> Result<(), &'static str>,

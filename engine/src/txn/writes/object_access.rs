@@ -9,14 +9,14 @@ use hyades_types::definition::{DatabaseId, IndexDefinition, SequenceId, Sequence
 use hyades_types::error::Result;
 
 use super::resource::Resource;
-use super::{Body, Reading, Undo, UndoAction};
+use super::{Body, Undo, UndoAction};
 use crate::protocol::Protocol;
 use crate::storage::secondary_index::SecondaryIndex;
 use crate::storage::table::{Table, TableState};
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Object, ObjectAccess, ObjectMode, TableLock, Waiting, WriteOperation};
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// Puts the states of sequences after everything else in the payload; again, if some are there already.
     pub(super) fn append_states(&mut self, states: &[(SequenceId, SequenceState)]) {
         if self.states_in_payload.end == self.payload.len() {
@@ -30,7 +30,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     }
 }
 
-impl<P: Protocol, R: Reading<P>> ObjectAccess for Body<P, R> {
+impl<P: Protocol> ObjectAccess for Body<P> {
     fn lock_object(&mut self, database: DatabaseId, object: Object<'_>, mode: ObjectMode) -> Flow<()> {
         let mode = match mode {
             ObjectMode::Use => LockMode::Read,

@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
+use super::Body;
 use super::resource::{Resource, TABLE_STRIPES};
-use super::{Body, Reading};
 use crate::protocol::Protocol;
 use crate::storage::table::Table;
 use crate::txn::Flow;
@@ -19,7 +19,7 @@ use crate::txn::lock_mode::LockMode;
 /// How often all transactions in the table are waited for.
 pub(super) const TRIES: u32 = 16;
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// See the module head. To be called again after a wait.
     pub(super) fn lock_everybody_out_patiently(&mut self, table: &Arc<Table>) -> Flow<()> {
         while self.patience.tries < TRIES {

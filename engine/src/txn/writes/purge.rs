@@ -22,7 +22,7 @@ use crossbeam_epoch::{self as epoch, Guard};
 use super::index_entries::is_entry_needed;
 use super::purge_queue::Purgeable;
 use super::resource::Resource;
-use super::{Body, Reading, Shared};
+use super::{Body, Transactions};
 use crate::protocol::Protocol;
 use crate::storage::secondary_index::SecondaryIndex;
 use crate::storage::table::TableState;
@@ -34,14 +34,14 @@ use crate::txn::{Caretaker, Control, Rest, Transaction};
 const BATCH: usize = 1024;
 
 /// Works off the queue of one database; a thread of `db` calls it now and then.
-pub struct Purger<P: Protocol, R: Reading<P>> {
-    transaction: Body<P, R>,
+pub struct Purger<P: Protocol> {
+    transaction: Body<P>,
     /// What it is freeing.
     state: Option<TableState>,
 }
 
-impl<P: Protocol, R: Reading<P>> Purger<P, R> {
-    pub(crate) fn new(shared: &Arc<Shared<P, R>>) -> Purger<P, R> {
+impl<P: Protocol> Purger<P> {
+    pub(crate) fn new(shared: &Arc<Transactions<P>>) -> Purger<P> {
         let mut transaction = shared.transaction();
         transaction.id.0 |= TransactionId::BRIEF;
         Purger { transaction, state: None }
@@ -109,7 +109,7 @@ impl<P: Protocol, R: Reading<P>> Purger<P, R> {
     }
 }
 
-impl<P: Protocol, R: Reading<P>> Caretaker for Purger<P, R> {
+impl<P: Protocol> Caretaker for Purger<P> {
     fn tend(&mut self) -> Rest {
         let has_versions = self.forget();
         let removed = self.run(BATCH);
@@ -120,7 +120,7 @@ impl<P: Protocol, R: Reading<P>> Caretaker for Purger<P, R> {
     }
 }
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// Removes the record if it is empty and nothing depends on it, or the entry if it is not needed; false
     /// if it must be tried again.
     fn purge(&mut self, purgeable: &Purgeable) -> bool {

@@ -23,18 +23,19 @@ use crossbeam_epoch as epoch;
 use hyades_types::error::{Abort, Error, sqlstate};
 use hyades_types::guest;
 
+use super::Body;
 use super::table_use::TableUse;
-use super::{Body, Reading};
 use crate::protocol::Protocol;
 use crate::storage::catalog::for_each_record;
 use crate::storage::history::Snapshot;
 use crate::storage::table::Table;
-use crate::txn::{Flow, Isolation};
+use crate::txn::Flow;
+use crate::txn::reads::Reads;
 
 /// The cost of reading the version of a row, as work of a guest.
 const UNITS_PER_RECORD: usize = 1;
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// Whether the snapshot may be used for a table that was rewritten since the start.
     #[cold]
     pub(super) fn check_rewritten(&mut self, place: usize) -> Flow<()> {
@@ -42,7 +43,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         if self.snapshot.as_ref().map(Snapshot::time).is_none_or(|time| time >= rewritten_at) {
             return Ok(());
         }
-        if self.isolation == Isolation::ReadCommitted {
+        if self.reads == Reads::EachStatement {
             return Err(Error::Abort(Abort::StalePlan).into());
         }
         let has_read = |(other, used): (usize, &TableUse)| other != place && used.is_entered();
@@ -56,7 +57,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
 
     /// The rows of a table are about to be rewritten, each from its newest version. The table is locked.
     pub(super) fn check_versions_before_rewriting(&mut self, table: &Arc<Table>) -> Flow<()> {
-        if self.isolation != Isolation::RepeatableRead || self.snapshot.is_none() {
+        if !self.reads.has_one_snapshot() || self.snapshot.is_none() {
             return Ok(());
         }
         let place = self.table_place(table);

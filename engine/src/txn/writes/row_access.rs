@@ -1,27 +1,27 @@
-//! What procedures do to rows. Here it is decided whether a read is one at a snapshot; all others are up to
-//! the [`Reading`].
+//! What procedures do to rows. Here it is decided whether a read is one at a snapshot; all others lock.
 
 use std::sync::Arc;
 
 use crossbeam_epoch::{self as epoch, Guard};
 
+use super::Body;
 use super::purge_queue::Purgeable;
 use super::undo::RowChange;
-use super::{Body, Reading};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::history::Snapshot;
 use crate::storage::record::Record;
 use crate::storage::row::leads_to;
 use crate::storage::table::Table;
+use crate::txn::reads::Reads;
 use crate::txn::restart_gate::{wait_for, wait_for_key};
 use crate::txn::row_changes::write_row;
 use crate::txn::{
-    Access, Chosen, Cursor, Duplicate, Flow, Found, FoundAhead, Insertion, Intent, Isolation, NewRow,
+    Access, Chosen, Cursor, Duplicate, Flow, Found, FoundAhead, Impatience, Insertion, Intent, NewRow,
     Savepoint, Sight, Writable,
 };
 
-impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
+impl<P: Protocol> Access for Body<P> {
     #[inline(always)]
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
         wait_for(table.opening())?;
@@ -47,22 +47,26 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
             let early = ahead.and_then(|found| found.in_state(table.state(guard)));
             return self.read_at_snapshot(table, key, early, buffer, guard);
         }
-        if matches!(intent.sight, Sight::Decided | Sight::InTheWay) && self.isolation.reads_at_snapshot() {
+        if matches!(intent.sight, Sight::Decided | Sight::InTheWay) && self.reads.without_locks() {
             return self.read_wanted(table, key, intent, buffer, guard);
         }
-        R::read_point(self, table, key, intent, ahead, buffer, guard)
+        self.read_locked(table, key, intent, ahead, guard)
     }
 
     #[inline]
     fn prefetch_lock(&self, table: &Table, key: &[u8]) {
-        R::prefetch(self, table, key);
+        self.prefetch_row_lock(table, key);
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
         if self.reads_snapshot(cursor.intent) {
+            if self.reads.is_checked() && !cursor.has_order(table.state(&epoch::pin())) {
+                // As for a scan that locks.
+                self.give_up_command();
+            }
             return Ok(());
         }
-        R::open_scan(self, table, cursor)
+        self.open_locked_scan(table, cursor)
     }
 
     fn next_row<'g>(
@@ -72,10 +76,10 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
         buffer: &mut Vec<u8>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
-        if self.isolation.reads_at_snapshot() {
+        if self.reads.without_locks() {
             return self.next_row_beside_writers(table, cursor, buffer, guard);
         }
-        R::next_row(self, table, cursor, buffer, guard)
+        self.next_locked(table, cursor, guard).map(Found::from)
     }
 
     fn keep_row(&mut self, cursor: &mut Cursor) {
@@ -84,7 +88,7 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
 
     #[inline(always)]
     fn reads_at_snapshot(&self) -> bool {
-        self.isolation.reads_at_snapshot()
+        self.reads.without_locks()
     }
 
     fn lock_row<'g>(
@@ -95,6 +99,10 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
         seen: &[u8],
         guard: &'g Guard,
     ) -> Flow<Chosen<'g>> {
+        if self.reads.is_checked() && intent.impatience == Some(Impatience::SkipLocked) {
+            // It was locked when it was read.
+            return Ok(Chosen::Unchanged(None));
+        }
         self.lock_chosen(table, key, intent, seen, guard)
     }
 
@@ -112,7 +120,7 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
     }
 
     fn read_at(&mut self, time: Option<u64>) {
-        if let (Isolation::ReadCommitted, Some(snapshot)) = (self.isolation, &mut self.snapshot) {
+        if let (Reads::EachStatement, Some(snapshot)) = (self.reads, &mut self.snapshot) {
             snapshot.read_at(time, &self.shared.histories);
         }
     }
@@ -144,7 +152,7 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
         key: &'a [u8],
         record: Option<&Record>,
     ) -> Flow<Writable<'a>> {
-        if self.isolation == Isolation::RepeatableRead {
+        if self.reads.has_one_snapshot() {
             self.check_overwriting(table, key, record)?;
         }
         Ok(Writable { table, key })
@@ -214,22 +222,22 @@ impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
     fn rollback_to(&mut self, savepoint: Savepoint) {
         self.withdraw_wait();
         self.undo_to(savepoint.changes);
-        if self.isolation.reads_at_snapshot() && !self.changes_objects {
+        if !self.reads.is_serializable() && !self.changes_objects {
             self.release_since(savepoint.own);
         }
     }
 }
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// Enters a table in which what is wanted has been restored.
     #[inline(always)]
     fn enter_restored(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
         if self.reads_snapshot(intent) {
             return self.enter_at_snapshot(table, version);
         }
-        if self.isolation.reads_at_snapshot() {
+        if self.reads.without_locks() {
             self.define(table, intent)?;
         }
-        R::enter(self, table, version, intent)
+        self.enter_to_lock(table, version, intent)
     }
 }

@@ -14,7 +14,7 @@ use hyades_types::error::{Error, sqlstate};
 
 use super::modes::{is_of_one_stripe, row_mode, table_mode};
 use super::resource::{Resource, TABLE_STRIPES};
-use super::{AtOnce, Body, Reading};
+use super::{AtOnce, Body};
 use crate::protocol::Protocol;
 use crate::storage::record::Record;
 use crate::storage::table::Table;
@@ -28,7 +28,7 @@ pub(super) fn not_available(table: &Table) -> Error {
     Error::input(sqlstate::LOCK_NOT_AVAILABLE, format!("could not obtain lock on row in relation \"{name}\""))
 }
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// Whether the table is locked for this already.
     #[inline(always)]
     pub(super) fn has_entered(&mut self, table: &Arc<Table>, intent: Intent) -> bool {

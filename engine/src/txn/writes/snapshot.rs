@@ -28,34 +28,45 @@ use hyades_types::guest;
 use super::index_entries::has_same_columns;
 use super::modes::row_mode;
 use super::resource::{Resource, TABLE_STRIPES};
-use super::{Body, Reading, UNITS_PER_LOCK};
+use super::{Body, UNITS_PER_LOCK};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
-use crate::storage::history::Snapshot;
+use crate::storage::history::{HistoryWriter, LATEST, Snapshot};
 use crate::storage::record::Record;
 use crate::storage::table::Table;
+use crate::storage::versions::SeenVersion;
 use crate::txn::cursor::{find_record, next_record, note_passed, show};
 use crate::txn::lock_mode::LockMode;
-use crate::txn::{Chosen, Cursor, Flow, Found, Intent, Isolation, RowInPlace, Sight, Strength};
+use crate::txn::reads::Reads;
+use crate::txn::{Chosen, Cursor, Flow, Found, Impatience, Intent, RowInPlace, Sight, Strength};
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+/// What a transaction that reads like this sees from here on.
+fn take_snapshot(history: &HistoryWriter, reads: Reads) -> Snapshot {
+    let mut snapshot = history.snapshot();
+    if reads == Reads::CheckedNewest {
+        snapshot.set_time(LATEST);
+    }
+    snapshot
+}
+
+impl<P: Protocol> Body<P> {
     /// Whether a read with this intent reads at the snapshot.
     #[inline(always)]
     pub(super) fn reads_snapshot(&self, intent: Intent) -> bool {
-        self.isolation.reads_at_snapshot() && matches!(intent.sight, Sight::Snapshot | Sight::Chosen)
+        self.reads.without_lock(intent)
     }
 
     /// Another statement may see more. The snapshot of a finished statement holds nothing back.
     #[inline]
     pub(super) fn renew_snapshot(&mut self) {
-        if self.isolation == Isolation::ReadCommitted {
+        if self.reads == Reads::EachStatement {
             self.snapshot = None;
         }
     }
 
     #[inline]
     pub(super) fn snapshot(&mut self) -> &Snapshot {
-        self.snapshot.get_or_insert_with(|| self.history.snapshot())
+        self.snapshot.get_or_insert_with(|| take_snapshot(&self.history, self.reads))
     }
 
     /// Locks the definition of a table, unless that is done. Transactions that read at snapshots do so before
@@ -106,12 +117,13 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         }
         self.lock_table_in(table, LockMode::Write)?;
         self.tables[place].note_entered();
+        self.protect(place)?;
         Ok(())
     }
 
     pub(super) fn read_at_snapshot<'g>(
         &mut self,
-        table: &Table,
+        table: &Arc<Table>,
         key: &[u8],
         early: Option<&Record>,
         buffer: &mut Vec<u8>,
@@ -122,16 +134,22 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         let record = early.filter(|record| !record.is_removed());
         let Some(record) = record.or_else(|| table.state(guard).index().get(key, guard)) else {
             self.snapshot().check()?;
+            if self.reads.is_checked() {
+                self.note_read(table, key, None)?;
+            }
             return Ok(Found::Nothing);
         };
-        let is_there = self.read_version(record, buffer, guard)?;
-        Ok(if is_there { Found::Copied } else { Found::Nothing })
+        let seen = self.read_version(record, buffer, guard)?;
+        if self.reads.is_checked() {
+            self.note_read(table, key, Some((record, seen)))?;
+        }
+        Ok(if seen.is_there { Found::Copied } else { Found::Nothing })
     }
 
     /// The version of a record that the snapshot sees, if it sees one.
-    fn read_version(&mut self, record: &Record, buffer: &mut Vec<u8>, guard: &Guard) -> Result<bool> {
-        let Self { snapshot, history, shared, dependencies, .. } = self;
-        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
+    fn read_version(&mut self, record: &Record, buffer: &mut Vec<u8>, guard: &Guard) -> Result<SeenVersion> {
+        let Self { snapshot, history, shared, dependencies, reads, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
         let follow = |mark: &[_]| {
             if !mutant::is_active(Mutant::NoVersionMark) {
                 shared.protocol.follow(mark, dependencies);
@@ -143,7 +161,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// The next row that the snapshot sees.
     pub(super) fn scan_at_snapshot<'g>(
         &mut self,
-        table: &Table,
+        table: &Arc<Table>,
         cursor: &mut Cursor,
         buffer: &mut Vec<u8>,
         guard: &'g Guard,
@@ -157,12 +175,20 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
             }
         }
         while let Some(record) = next_record(table, cursor, guard)? {
-            if self.read_version(record, buffer, guard)? && cursor.finds(table, buffer, guard) {
+            let seen = self.read_version(record, buffer, guard)?;
+            let is_found = seen.is_there && cursor.finds(table, buffer, guard);
+            if self.reads.is_checked() {
+                self.note_passed_record(table, cursor, (record, seen, is_found), guard)?;
+            }
+            if is_found {
                 return Ok(Found::Copied);
             }
             note_passed()?;
         }
         self.snapshot().check()?;
+        if self.reads.is_checked() {
+            self.note_scan_end(table, cursor);
+        }
         Ok(Found::Nothing)
     }
 
@@ -178,9 +204,9 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         if self.reads_snapshot(cursor.intent) {
             return self.scan_at_snapshot(table, cursor, buffer, guard);
         }
-        match (R::next_row(self, table, cursor, buffer, guard)?, cursor.intent.sight) {
-            (Found::InPlace(row), Sight::InTheWay) => self.admit_in_the_way(Some(row), cursor.intent, guard),
-            (found, _) => Ok(found),
+        match (self.next_locked(table, cursor, guard)?, cursor.intent.sight) {
+            (Some(row), Sight::InTheWay) => self.admit_in_the_way(Some(row), cursor.intent, guard),
+            (found, _) => Ok(found.into()),
         }
     }
 
@@ -201,6 +227,9 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
             let found = self.find_newest(find_record(table, key, guard), intent, guard);
             return self.admit_in_the_way(found, intent, guard);
         }
+        if self.reads.is_checked() {
+            return self.read_decided(table, key, intent, guard);
+        }
         if matches!(self.read_at_snapshot(table, key, None, buffer, guard)?, Found::Nothing) {
             return Ok(Found::Nothing);
         }
@@ -209,6 +238,27 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
             Chosen::Unchanged(Some(row)) | Chosen::Changed(row) => Found::InPlace(row),
             Chosen::Gone => Found::Nothing,
         })
+    }
+
+    /// Reads and locks a row that is wanted whatever it holds, for a transaction that checks what it has read
+    /// without a lock. One that has no snapshot yet takes it afterwards, so a row that it has waited for is
+    /// not too new.
+    fn read_decided<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        intent: Intent,
+        guard: &'g Guard,
+    ) -> Flow<Found<'g>> {
+        let must_be_seen = self.reads.has_one_snapshot()
+            && self.snapshot.is_some()
+            && intent.strength != Strength::KeyRead
+            && intent.impatience != Some(Impatience::SkipLocked);
+        let found = self.read_locked(table, key, intent.at_once(), None, guard)?;
+        if must_be_seen && let Some(record) = find_record(table, key, guard) {
+            self.check_unchanged(record, intent, guard)?;
+        }
+        Ok(found)
     }
 
     /// See [`crate::txn::Access::lock_row`].
@@ -221,7 +271,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         guard: &'g Guard,
     ) -> Flow<Chosen<'g>> {
         // The condition has seen a copy, so a lock on the key is enough where no more is requested.
-        let intent = intent.at_once();
+        let (sight, intent) = (intent.sight, intent.at_once());
         if self.locks_rows(table, intent) {
             let resource = Resource::row(table.id(), key);
             match intent.impatience {
@@ -233,24 +283,34 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
                 }
             }
         }
-        let found = self.find_newest(find_record(table, key, guard), intent, guard);
+        let record = find_record(table, key, guard);
+        let is_own = record.is_some_and(|record| self.history.is_written(record.writer()));
+        let found = self.find_newest(record, intent, guard);
         self.check_chosen(table, key, (intent, seen), guard)?;
-        Ok(match found {
+        let chosen = match found {
             None => Chosen::Gone,
             // Its bytes may change beside this lock.
             Some(_) if intent.strength == Strength::KeyRead => Chosen::Unchanged(None),
             Some(row) if row.bytes == seen => Chosen::Unchanged(Some(row)),
-            // The condition itself has changed it, and would do so again.
-            Some(row) if self.history.is_written(row.record.writer()) => Chosen::Unchanged(Some(row)),
+            // The condition itself has changed it, and would do so again. (After a trigger, that is asked.)
+            Some(row) if is_own && sight != Sight::InTheWay => Chosen::Unchanged(Some(row)),
+            Some(row) if is_own => Chosen::Changed(row),
             // A row that has replaced the one that was chosen.
             Some(row) if self.was_deleted(row.record, guard) => Chosen::Gone,
             Some(row) => Chosen::Changed(row),
-        })
+        };
+        match chosen {
+            // Other rows may have been chosen for what this one was.
+            Chosen::Changed(_) | Chosen::Gone if self.reads.is_checked() && !is_own => {
+                Err(Error::Abort(Abort::Serialization).into())
+            }
+            chosen => Ok(chosen),
+        }
     }
 
     fn was_deleted(&mut self, record: &Record, guard: &Guard) -> bool {
-        let Self { snapshot, history, shared, .. } = self;
-        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
+        let Self { snapshot, history, shared, reads, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
         shared.histories.was_deleted(record, snapshot, guard)
     }
 
@@ -259,7 +319,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     pub(super) fn is_taken(&mut self, record: &Record, guard: &Guard) -> bool {
         let Self { history, shared, dependencies, .. } = self;
         let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
-        self.isolation.reads_at_snapshot() && shared.histories.has_settled_row(record, history, follow, guard)
+        !self.reads.is_serializable() && shared.histories.has_settled_row(record, history, follow, guard)
     }
 
     /// Gives up the locks of rows and gaps that it has got since it had this many: what was done under them
@@ -300,7 +360,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         (intent, seen): (Intent, &[u8]),
         guard: &Guard,
     ) -> Result<()> {
-        if self.isolation != Isolation::RepeatableRead {
+        if !self.reads.has_one_snapshot() {
             return Ok(());
         }
         match find_record(table, key, guard) {
@@ -350,7 +410,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         intent: Intent,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
-        if let Some(row) = found.filter(|_| self.isolation == Isolation::RepeatableRead) {
+        if let Some(row) = found.filter(|_| self.reads.has_one_snapshot()) {
             self.check_unchanged(row.record, intent, guard)?;
         }
         Ok(found.into())
@@ -367,16 +427,32 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// Worded as in PostgreSQL. If the row was only to be locked, PostgreSQL calls a deletion an update.
     #[cold]
     fn changed_since(&mut self, record: &Record, intent: Intent, guard: &Guard) -> Error {
+        if self.reads.is_checked() {
+            return Error::Abort(Abort::Serialization);
+        }
         let was_deleted = intent.writes() && self.was_deleted(record, guard);
         let what = if was_deleted { "delete" } else { "update" };
         let message = format!("could not serialize access due to concurrent {what}");
         Error::input(sqlstate::SERIALIZATION_FAILURE, message)
     }
 
+    /// Whether the row of a record that is in the way of an insert may be told to the transaction: REPEATABLE
+    /// READ sees its newest version; a serializable transaction, which keeps the row from going, sees that
+    /// there is one.
+    pub(super) fn sees_duplicate(&mut self, record: &Record, guard: &Guard) -> Result<bool> {
+        match self.reads {
+            Reads::OneSnapshot => self.sees(record, guard),
+            Reads::CheckedSnapshot if self.snapshot.is_some() => {
+                Ok(self.read_version(record, &mut Vec::new(), guard)?.is_there)
+            }
+            _ => Ok(true),
+        }
+    }
+
     /// Whether the snapshot sees the newest version of a record.
     pub(super) fn sees(&mut self, record: &Record, guard: &Guard) -> Result<bool> {
-        let Self { snapshot, history, shared, .. } = self;
-        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
+        let Self { snapshot, history, shared, reads, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
         shared.histories.is_seen(record.writer(), snapshot, history, guard)
     }
 

@@ -21,13 +21,13 @@ use hyades_types::error::{Abort, Error, sqlstate};
 use super::modes::{is_of_one_stripe, row_mode, table_mode};
 use super::resource::{Resource, TABLE_STRIPES};
 use super::table_use::TableUse;
-use super::{AtOnce, Body, PLACE_NOTES, Reading};
+use super::{AtOnce, Body, PLACE_NOTES};
 use crate::protocol::Protocol;
 use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Intent, Interrupt, TableLock};
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// The place of a table among `tables`, and where to note that.
     #[inline]
     pub(super) fn noted_place(&self, table: &Arc<Table>) -> (usize, Option<usize>) {

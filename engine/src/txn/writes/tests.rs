@@ -17,7 +17,7 @@ use crate::protocol::none::NoLog;
 use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::TransactionId;
-use crate::txn::two_phase_locking::{Locking, TwoPhaseLocking};
+use crate::txn::writes::Transactions;
 use crate::txn::{
     Access, Cursor, Direction, Ending, Found, Impatience, Insertion, Intent, Interrupt, Isolation, KeyRange,
     NewRow, Strength, Transaction,
@@ -154,7 +154,7 @@ fn reads(transaction: &mut Worker, table: &Arc<Table>, number: u64) -> Result<bo
     transaction.read_point(table, &key(number), Intent::READ, None, &mut Vec::new(), &guard).map(is_there)
 }
 
-fn entries(shared: &TwoPhaseLocking<NoLog>) -> usize {
+fn entries(shared: &Transactions<NoLog>) -> usize {
     shared.locks.entries()
 }
 
@@ -361,7 +361,7 @@ fn nowait_waits_for_the_janitor_alone() {
 }
 
 /// Works off what is left to the janitor, except for this many states. Returns the number of calls.
-fn freed(purger: &mut Purger<NoLog, Locking>, shared: &TwoPhaseLocking<NoLog>, left: usize) -> usize {
+fn freed(purger: &mut Purger<NoLog>, shared: &Transactions<NoLog>, left: usize) -> usize {
     let end = Instant::now() + Duration::from_secs(60);
     let mut goes = 0;
     loop {

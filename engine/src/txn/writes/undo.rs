@@ -6,7 +6,7 @@ use crossbeam_epoch as epoch;
 use hyades_types::guest;
 
 use super::purge_queue::Purgeable;
-use super::{Body, Reading, Undo, UndoAction};
+use super::{Body, Undo, UndoAction};
 use crate::log::record::command::WriteSetHash;
 use crate::protocol::Protocol;
 use crate::storage::history::Handle;
@@ -35,7 +35,7 @@ impl<'a> RowChange<'a> {
     }
 }
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// Adds a write to the write-set hash of a call; returns the previous hash.
     pub(super) fn hash_write(&mut self, table: &Table, key: &[u8], change: Option<&[u8]>) -> WriteSetHash {
         let before = self.write_set;

@@ -24,11 +24,11 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Body, Reading, Shared};
+use super::{Body, Transactions};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 
-impl<P: Protocol, R: Reading<P>> Body<P, R> {
+impl<P: Protocol> Body<P> {
     /// Keeps others from committing if this transaction must commit alone; false if others do the same.
     pub(super) fn close_commits(&mut self) -> bool {
         let changes_meaning = self.changes_meaning && P::WRITES_LOG && !mutant::is_active(Mutant::NoBarrier);
@@ -46,7 +46,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         if self.has_closed_commits {
             self.history.wait_for_others();
         } else if P::LEAVES_MARKS {
-            let Shared { unlocked, protocol, .. } = &*self.shared;
+            let Transactions { unlocked, protocol, .. } = &*self.shared;
             unlocked.of_tables.follow(&**protocol, &mut self.dependencies);
             if self.command.is_some() {
                 unlocked.of_names.follow(&**protocol, &mut self.dependencies);
@@ -66,7 +66,7 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         if !self.has_closed_commits {
             return;
         }
-        let Shared { unlocked, protocol, .. } = &*self.shared;
+        let Transactions { unlocked, protocol, .. } = &*self.shared;
         if self.changes_meaning {
             unlocked.meaning.fetch_add(1, Ordering::SeqCst);
         }

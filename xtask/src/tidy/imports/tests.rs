@@ -51,14 +51,6 @@ fn the_allowed_direction_passes() {
 }
 
 #[test]
-fn what_controls_share_names_none_of_them() {
-    let named = "use crate::txn::two_phase_locking::Locking;";
-    assert_eq!(objections("engine/src/txn/writes/life.rs", named).len(), 1);
-    assert_eq!(objections("engine/src/catalog/change.rs", named).len(), 1);
-    assert!(objections("engine/src/db.rs", named).is_empty());
-}
-
-#[test]
 fn protocols_do_not_know_each_other() {
     assert_eq!(objections("engine/src/protocol/taurus.rs", "use super::serial::Serial;").len(), 1);
     assert_eq!(objections("engine/src/protocol/taurus.rs", "use crate::protocol::serial::Serial;").len(), 1);

@@ -14,20 +14,20 @@ use crate::protocol::none::NoLog;
 use crate::storage::catalog::{Catalog, NewId};
 use crate::storage::databases::Databases;
 use crate::storage::table::Table;
-use crate::txn::two_phase_locking::{Locking, TwoPhaseLocking};
+use crate::txn::writes::Transactions;
 use crate::txn::{CommitStep, Control, Ending, Flow, Publisher, Savepoint, Transaction};
 
 /// A database without logs.
 #[derive(Clone)]
 pub(in crate::txn::writes) struct World {
-    pub(in crate::txn::writes) shared: Arc<TwoPhaseLocking<NoLog>>,
+    pub(in crate::txn::writes) shared: Arc<Transactions<NoLog>>,
     databases: Arc<Databases>,
     pub(in crate::txn::writes) catalog: Arc<Catalog>,
 }
 
 impl World {
     pub(in crate::txn::writes) fn new(config: &Config) -> World {
-        let shared = Arc::new(TwoPhaseLocking::new(Arc::new(NoLog), config));
+        let shared = Arc::new(Transactions::new(Arc::new(NoLog), config));
         let databases = Arc::new(Databases::new());
         World { shared, catalog: Arc::clone(databases.first()), databases }
     }
@@ -40,16 +40,16 @@ impl World {
 }
 
 impl Deref for World {
-    type Target = Arc<TwoPhaseLocking<NoLog>>;
+    type Target = Arc<Transactions<NoLog>>;
 
-    fn deref(&self) -> &Arc<TwoPhaseLocking<NoLog>> {
+    fn deref(&self) -> &Arc<Transactions<NoLog>> {
         &self.shared
     }
 }
 
 /// One transaction after another.
 pub(in crate::txn::writes) struct Worker {
-    transaction: Body<NoLog, Locking>,
+    transaction: Body<NoLog>,
     overlay: Overlay,
 }
 
@@ -94,24 +94,24 @@ impl Worker {
 /// Publishes what the transaction has changed in the catalog.
 struct Names<'a>(&'a mut Overlay);
 
-impl Publisher<NoLog, Body<NoLog, Locking>> for Names<'_> {
+impl Publisher<NoLog, Body<NoLog>> for Names<'_> {
     fn note_place(&mut self, (): &(), _has_written: bool) {}
 
-    fn publish(&mut self, transaction: &mut Body<NoLog, Locking>) {
+    fn publish(&mut self, transaction: &mut Body<NoLog>) {
         self.0.publish(transaction, Box::default);
     }
 }
 
 impl Deref for Worker {
-    type Target = Body<NoLog, Locking>;
+    type Target = Body<NoLog>;
 
-    fn deref(&self) -> &Body<NoLog, Locking> {
+    fn deref(&self) -> &Body<NoLog> {
         &self.transaction
     }
 }
 
 impl DerefMut for Worker {
-    fn deref_mut(&mut self) -> &mut Body<NoLog, Locking> {
+    fn deref_mut(&mut self) -> &mut Body<NoLog> {
         &mut self.transaction
     }
 }
