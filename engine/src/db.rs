@@ -143,9 +143,9 @@ pub trait Work: Send {
     /// Sets how much of other transactions the open transaction sees, before it has read or written anything.
     /// The default is serializable.
     fn isolate(&mut self, isolation: Isolation);
-    /// The open transaction cannot be repeated: if it is serializable, it locks what it reads under every
-    /// concurrency control, before it has read anything.
-    fn lock_reads(&mut self);
+    /// The open transaction cannot be repeated: if it is serializable, it locks what it reads from here on,
+    /// under every concurrency control. Fails if what it has read is outdated.
+    fn lock_reads(&mut self) -> Flow<()>;
     /// Whether the open transaction reads without locks and its commit may fail for that (40001).
     fn is_checked(&self) -> bool;
     fn in_transaction(&self) -> bool;
@@ -548,8 +548,8 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         self.transaction.isolate(isolation);
     }
 
-    fn lock_reads(&mut self) {
-        self.transaction.lock_reads();
+    fn lock_reads(&mut self) -> Flow<()> {
+        self.transaction.lock_reads()
     }
 
     fn is_checked(&self) -> bool {

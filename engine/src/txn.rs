@@ -719,9 +719,9 @@ pub trait Transaction<P: Protocol>: ObjectAccess + Sized {
     /// and locks what it reads.
     fn isolate(&mut self, isolation: Isolation);
 
-    /// Before it has read anything: if it is serializable, it locks what it reads under every control,
-    /// because it must not fail where it cannot be repeated.
-    fn lock_reads(&mut self);
+    /// From here on it locks what it reads if it is serializable, under every control, because it must not
+    /// fail where it cannot be repeated. Fails if what it has read is outdated.
+    fn lock_reads(&mut self) -> Flow<()>;
 
     /// Whether it is serializable.
     fn is_serializable(&self) -> bool;

@@ -67,6 +67,9 @@ impl Output for Rows {
     }
 }
 
+/// So often a transaction runs that reads without locks. Then it locks what it reads.
+const MOST_ATTEMPTS: u32 = 3;
+
 /// Repeats a call of the session until it no longer waits.
 fn wait<T>(session: &mut Session, mut call: impl FnMut(&mut Session) -> Flow<T>) -> Result<T> {
     loop {
@@ -224,7 +227,10 @@ impl Connection {
     /// # Errors
     /// That of `body` or of the commit; the transaction has been rolled back then.
     pub fn transaction<T>(&mut self, mut body: impl FnMut(&mut Transaction<'_>) -> Result<T>) -> Result<T> {
+        let mut attempts = 0;
         loop {
+            self.session.lock_in_blocks(attempts >= MOST_ATTEMPTS);
+            attempts += 1;
             run(&mut self.session, "begin", &[], &mut Rows::default())?;
             let mut transaction = Transaction { session: &mut self.session, is_aborted: false };
             let mut outcome = body(&mut transaction);
@@ -247,6 +253,7 @@ impl Connection {
                 self.session.pending_durability();
                 continue;
             }
+            self.session.lock_in_blocks(false);
             durable(&mut self.session)?;
             return outcome;
         }

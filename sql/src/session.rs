@@ -166,6 +166,14 @@ pub fn routine_compiler() -> Arc<dyn RoutineCompiler> {
     Arc::new(routine_compiler::PlpgsqlCompiler)
 }
 
+/// What there was when the statement began.
+#[derive(Default)]
+struct Before {
+    /// What the transaction had gathered.
+    gathered: Gathered,
+    notices: usize,
+}
+
 /// What is known of the implicit transaction.
 #[derive(Default)]
 struct Implicit {
@@ -175,6 +183,8 @@ struct Implicit {
     ends: bool,
     /// How often the running statement may still run without locks.
     attempts_left: u32,
+    /// Blocks lock what they read, too.
+    blocks_lock: bool,
 }
 
 /// One client's conversation with a database.
@@ -220,8 +230,7 @@ pub struct Session {
     running: Option<Running>,
     /// The constraint check that waits, at the end of the transaction or in SET CONSTRAINTS.
     checking: Option<Checking>,
-    /// What the transaction had gathered when the statement began.
-    gathered_before: Gathered,
+    before: Before,
     /// The prepared statement and the values of the EXECUTE that waits.
     executing: Option<(Arc<Prepared>, Vec<Value>)>,
     schema_requests: SchemaRequests,
@@ -386,7 +395,7 @@ impl Database {
             implicit: Implicit::default(),
             running: None,
             checking: None,
-            gathered_before: Gathered::default(),
+            before: Before::default(),
             executing: None,
             schema_requests: SchemaRequests::default(),
             stale_plans: 0,
@@ -473,6 +482,12 @@ impl Session {
     /// outdated rows. All others lock what they read.
     pub fn set_last(&mut self, is_last: bool) {
         self.implicit.ends = is_last;
+    }
+
+    /// Says whether serializable blocks that begin from here on lock what they read under every concurrency
+    /// control, because their outdated reads have made them fail too often.
+    pub(crate) fn lock_in_blocks(&mut self, locks: bool) {
+        self.implicit.blocks_lock = locks;
     }
 
     /// Compiles one statement. `parameter_types` may give the types of the first parameters. A failure

@@ -197,7 +197,7 @@ pub mod sqlstate {
 pub enum Abort {
     /// This transaction closed a cycle of waits (40P01).
     Deadlock,
-    /// The optimistic check of another concurrency control failed (40001).
+    /// What the transaction has read without locks is outdated (40001).
     Serialization,
     /// Another session has an advisory lock that the instruction wants. It runs again when the lock is
     /// granted. Never leaves the interpreter.

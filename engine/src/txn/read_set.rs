@@ -23,6 +23,9 @@ use crate::storage::record::Record;
 use crate::storage::versions::SeenVersion;
 use crate::txn::{Cursor, Direction, IndexNumber, KeyRange};
 
+/// The flags of a locked scan are below the number of a range: a scan may begin without locks and go on with
+/// them.
+const FLAG_BITS: u32 = 8;
 /// The place of a table of which nothing is looked at any more.
 const PROTECTED: usize = usize::MAX;
 /// Buffers beyond this many entries are given back when the transaction ends.
@@ -69,6 +72,9 @@ pub(super) struct Scanned {
     pub(super) range: KeyRange,
     pub(super) direction: Direction,
     pub(super) passed: Passed,
+    /// The key at which the scan has stopped, if its row was written by the transaction itself, so that it
+    /// was not noted. Otherwise it has stopped at a key that was noted, or at the end. Empty: the latter.
+    pub(super) stopped_at: Vec<u8>,
     /// Whether the scan has come to the end of its range.
     pub(super) is_finished: bool,
     /// How many records there were.
@@ -117,7 +123,10 @@ impl ReadSet {
 
     /// How many records a look passes.
     pub(super) fn records(&self) -> usize {
-        self.points.len() + self.absent.len() + self.ranges.iter().map(|range| range.records).sum::<usize>()
+        // A range costs a search, even if it is empty.
+        let open = self.ranges.iter().filter(|range| ReadSet::is_open(range));
+        let of_ranges = open.map(|range| 1 + range.records).sum::<usize>();
+        self.points.len() + self.absent.len() + of_ranges
     }
 
     /// A row was found. Only a repetition of the last note is left out.
@@ -145,29 +154,31 @@ impl ReadSet {
     /// The range of a scan: its first one, with which it goes on.
     #[inline]
     pub(super) fn range_of(&mut self, table: usize, cursor: &mut Cursor) -> &mut Scanned {
-        if cursor.own[0] == 0 {
+        if cursor.own[0] >> FLAG_BITS == 0 {
             self.ranges.push(Scanned {
                 table,
                 index: cursor.index,
                 range: cursor.range.clone(),
                 direction: cursor.direction,
                 passed: Passed::default(),
+                stopped_at: Vec::new(),
                 is_finished: false,
                 records: 0,
             });
-            cursor.own[0] = self.ranges.len() as u64;
+            cursor.own[0] = (self.ranges.len() as u64) << FLAG_BITS;
         }
-        let number = cursor.own[0] as usize - 1;
+        let number = (cursor.own[0] >> FLAG_BITS) as usize - 1;
         &mut self.ranges[number]
     }
 
-    /// The table of which most was read, and how many records of it a look passes.
-    pub(super) fn largest(&self) -> Option<(usize, usize)> {
+    /// The table of which most was read.
+    pub(super) fn largest(&self) -> Option<usize> {
         let mut records = BTreeMap::<usize, usize>::new();
         self.points.iter().for_each(|point| *records.entry(point.table).or_default() += 1);
         self.absent.iter().for_each(|absent| *records.entry(absent.table).or_default() += 1);
-        self.ranges.iter().for_each(|range| *records.entry(range.table).or_default() += range.records);
-        records.into_iter().filter(|(table, _)| *table != PROTECTED).max_by_key(|(_, records)| *records)
+        self.ranges.iter().for_each(|range| *records.entry(range.table).or_default() += 1 + range.records);
+        let tables = records.into_iter().filter(|(table, _)| *table != PROTECTED);
+        tables.max_by_key(|(_, records)| *records).map(|(table, _)| table)
     }
 
     /// What was read of a table is protected by a lock on it from here on.
@@ -176,7 +187,7 @@ impl ReadSet {
         self.absent.retain(|absent| absent.table != table);
         // Cursors know the numbers of their ranges.
         for range in self.ranges.iter_mut().filter(|range| range.table == table) {
-            (range.table, range.records) = (PROTECTED, 0);
+            range.table = PROTECTED;
         }
     }
 

@@ -21,8 +21,6 @@
 //! schema            IntentWrite, Write         CREATE and DROP in it; of it (`catalog`)
 //! index build       Write                      CREATE INDEX beside writers (`index_build`)
 //! definition stripe Read, Write                readers at snapshots, on the stripe of their worker; DDL: on all
-//! catalog stripe    Read                       calls logged as commands, on the stripe of their worker
-//!                   IntentWrite                schema changes other than TRUNCATE: on all stripes
 //! ```
 //!
 //! LOCK TABLE takes the same: `table_lock`.

@@ -1,7 +1,7 @@
 //! Whether a call may be logged as a command: the same arguments, captured values and state must give the
 //! same run.
 //!
-//! A run under two-phase locking is a function of its arguments, of what it captured, and of the rows it
+//! A serializable run is a function of its arguments, of what it captured, and of the rows it
 //! read. What remains is the order in which an unordered scan returns rows, which matters for a table
 //! without a primary key, or with one in a hash index. A procedure that reads such a table otherwise than
 //! by key is logged as data, whatever it does with the rows.

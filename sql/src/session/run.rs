@@ -20,7 +20,7 @@ use super::cursors::KeptRows;
 use super::prepared::NamedStatement;
 use super::running::{QueryRun, Running};
 use super::state::State;
-use super::{Completion, Notice, Output, Prepared, Session};
+use super::{Before, Completion, Notice, Output, Prepared, Session};
 use crate::bind::session_function::{SessionCall, SessionFunction};
 use crate::compile::action::{Action, Plan};
 use crate::copy::writer::CopyWriter;
@@ -205,7 +205,7 @@ impl Session {
 
     /// What runs from here on can be undone and run again.
     pub(super) fn begin_attempts(&mut self) {
-        self.gathered_before = self.view.environment.mark();
+        self.before = Before { gathered: self.view.environment.mark(), notices: self.notices.len() };
         self.stale_plans = 0;
         self.cursors.lock().begin_statement();
         let sequences = self.view.environment.sequences.get_mut();
@@ -215,7 +215,8 @@ impl Session {
     /// Undoes what an attempt has left in the session. What it did in the transaction, a rollback undoes.
     pub(super) fn forget_attempt(&mut self) {
         self.view.environment.sequences.get_mut().repeat_statement();
-        self.view.environment.go_back(&self.gathered_before);
+        self.view.environment.go_back(&self.before.gathered);
+        self.notices.truncate(self.before.notices);
         self.cursors.lock().repeat_statement();
     }
 

@@ -84,8 +84,13 @@ impl Session {
             asked => asked,
         };
         self.view.worker.isolate(level);
-        if !(is_block || repeats && self.implicit.attempts_left > 0 && self.is_alone()) {
-            self.view.worker.lock_reads();
+        let may_fail = match is_block {
+            true => !self.implicit.blocks_lock,
+            false => repeats && self.implicit.attempts_left > 0 && self.is_alone(),
+        };
+        if !may_fail {
+            let locks = self.view.worker.lock_reads();
+            debug_assert!(locks.is_ok(), "it has read nothing");
         }
     }
 
@@ -196,10 +201,14 @@ impl Session {
     /// Commits the implicit transaction if it ends with the statement that has just run and may fail because
     /// it has read without locks. While the statement is still at hand, it can run again.
     pub(super) fn commit_checked(&mut self) -> Flow<()> {
-        if self.implicit.attempts_left > 0 && self.is_alone() && self.view.worker.is_checked() {
-            return self.try_to_commit();
+        if self.implicit.attempts_left == 0 || !self.is_alone() || !self.view.worker.is_checked() {
+            return Ok(());
         }
-        Ok(())
+        if self.view.environment.deferred.is_pending() {
+            // What they do is not repeated.
+            return self.view.worker.lock_reads();
+        }
+        self.try_to_commit()
     }
 
     /// Commits. A transaction that fails is still open.

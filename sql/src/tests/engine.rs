@@ -172,8 +172,8 @@ impl Work for TestWorker {
     fn isolate(&mut self, isolation: Isolation) {
         self.inner.isolate(isolation);
     }
-    fn lock_reads(&mut self) {
-        self.inner.lock_reads();
+    fn lock_reads(&mut self) -> Flow<()> {
+        self.inner.lock_reads()
     }
     fn is_checked(&self) -> bool {
         self.inner.is_checked()

@@ -195,6 +195,86 @@ a: update t set v = 1 where id = 2;
 a: fetch 1 from c;
 a: commit;
 
+-- A bound that is NULL: nothing is read.
+a: begin;
+a: select x.k, (select id from u where u.v = x.k order by id limit 1) from (values (null::int), (51)) x(k);
+a: select id from u where v > (select max(v) from u where id = 77);
+a: update t set v = 3 where id = 3;
+a: commit;
+
+-- A scan that stops at a row of its own has looked at what comes before it.
+z: create table q (id int primary key);
+z: create table r (id int primary key);
+a: begin;
+a: insert into q values (10);
+a: select id from q order by id limit 1;
+b: begin;
+b: select count(*) from r;
+b: insert into q values (5);
+b: commit;
+a: insert into r values (10);
+a: commit;
+a: rollback;
+b: rollback;
+z: delete from q;
+a: begin;
+a: insert into q values (10);
+a: select max(id) from q;
+b: insert into q values (20);
+a: insert into r values (11);
+a: commit;
+a: rollback;
+z: delete from q;
+a: begin;
+a: insert into q values (10);
+a: select id from q order by id limit 1;
+b: insert into q values (20);
+a: insert into r values (12);
+a: commit;
+a: rollback;
+
+-- A key that another one has inserted since, met by a handler.
+z: delete from q;
+a: begin;
+a: select count(*) from r;
+b: insert into q values (1);
+a: do $$ begin begin insert into q values (1) on conflict do nothing; exception when others then insert into r values (100); end; end $$;
+a: commit;
+a: rollback;
+z: select id from r where id = 100;
+
+-- Definitions and rows without versions come back with a savepoint.
+a: begin;
+a: select count(*) from u;
+a: savepoint s;
+a: truncate u;
+a: select count(*) from u;
+a: rollback to s;
+a: select count(*) from u;
+a: savepoint s;
+a: create index u_id_v on u (id, v);
+a: select id from u where id = 1 and v = 10;
+a: rollback to s;
+a: savepoint s;
+a: alter table u add column note text default 'none';
+a: select note from u where id = 1;
+a: rollback to s;
+a: update t set v = 4 where id = 4;
+a: commit;
+
+-- Who has read under a lock, too, has not read one snapshot.
+a: begin;
+a: select v from t where id = 1;
+b: begin;
+b: insert into q values (50);
+b: update t set v = v + 1 where id = 1;
+b: commit;
+a: select 1 from q where id = 50 for key share;
+a: commit;
+a: rollback;
+b: rollback;
+z: drop table q, r;
+
 -- Temporary tables need no look.
 a: create temp table mine (id int primary key);
 a: begin;

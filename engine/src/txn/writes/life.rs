@@ -43,11 +43,8 @@ impl<P: Protocol> Transaction<P> for Body<P> {
         self.reads = reads;
     }
 
-    fn lock_reads(&mut self) {
-        debug_assert!(self.read_set.is_empty(), "it has read something");
-        if self.reads.is_serializable() {
-            self.reads = Reads::Locked;
-        }
+    fn lock_reads(&mut self) -> Flow<()> {
+        self.begin_to_lock()
     }
 
     fn is_serializable(&self) -> bool {

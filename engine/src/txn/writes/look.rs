@@ -29,6 +29,10 @@
 //! more than [`MOST_RECORDS`] records, it locks the tables with the most of them, waits for writers as for
 //! any lock, and looks at these before it commits.
 //!
+//! **DDL.** A transaction that changes the catalog, or locks a table against all others, locks what it reads
+//! from then on, and the tables it has read until then ([`Body::begin_to_lock`]): a rollback to a savepoint
+//! brings back definitions and rows that have no versions.
+//!
 //! **Errors.** Without versions (`occ`), a transaction may have read rows of different times, and an error
 //! may come of that: a sum that does not add up, a loop without end. So an error leaves the transaction only
 //! if everything is still as it was read ([`Body::check_reads_now`]); otherwise the transaction is outdated,
@@ -77,12 +81,13 @@ impl<P: Protocol> Looker<'_, P> {
     /// Whether everything that was read, of one table or of all, is at this time as it was read.
     ///
     /// # Errors
-    /// [`Abort::Serialization`] if not; 72000 if that can no longer be said.
+    /// [`Abort::Serialization`] if not, or if that can no longer be said.
     pub(super) fn look(&self, set: &mut ReadSet, at: u64, only: Option<usize>) -> Result<()> {
         let Some(snapshot) = self.snapshot else { return Ok(()) };
         let guard = epoch::pin();
         // Once pinned: what expires from here on is not freed.
-        snapshot.check()?;
+        let outdated = || Error::Abort(Abort::Serialization);
+        snapshot.check().map_err(|_| outdated())?;
         let look = Look { at, since: snapshot.kept_from(), own: self.history };
         let is_meant = |table: usize| only.is_none_or(|only| only == table);
         let (mut cursor, mut row) = (std::mem::take(&mut set.cursor), std::mem::take(&mut set.row));
@@ -107,7 +112,9 @@ impl<P: Protocol> Looker<'_, P> {
             is_right = self.is_range_right(range, look, (&mut cursor, &mut row), &guard)?;
         }
         (set.cursor, set.row) = (cursor, row);
-        if is_right { Ok(()) } else { Err(Error::Abort(Abort::Serialization)) }
+        // What was forgotten meanwhile may have looked like what was read.
+        let is_right = is_right && snapshot.check().is_ok();
+        if is_right { Ok(()) } else { Err(outdated()) }
     }
 
     fn is_range_right(
@@ -120,11 +127,15 @@ impl<P: Protocol> Looker<'_, P> {
         let table = &self.tables[scanned.table].table;
         cursor.open(scanned.index, scanned.range.clone(), (scanned.direction, Intent::READ));
         let mut passed = Passed::default();
-        while scanned.is_finished || passed.count < scanned.passed.count {
+        let is_partial = !scanned.is_finished && !scanned.stopped_at.is_empty();
+        while scanned.is_finished || is_partial || passed.count < scanned.passed.count {
             let Some(record) = next_record(table, cursor, guard)? else { break };
             self.pass(table, record, (cursor, row), look, &mut passed, guard);
             if passed.count > scanned.passed.count {
                 return Ok(false);
+            }
+            if is_partial && cursor.last_key() == scanned.stopped_at {
+                break;
             }
         }
         Ok(passed == scanned.passed)
@@ -224,41 +235,63 @@ impl<P: Protocol> Body<P> {
             let look = Look { at, since, own: looker.history };
             looker.pass(table, record, (&mut *cursor, &mut row), look, &mut passed, guard);
         }
-        self.read_set.range_of(place, cursor).passed = passed;
+        let range = self.read_set.range_of(place, cursor);
+        let is_noted = passed != range.passed;
+        if is_found || is_noted {
+            range.stopped_at.clear();
+        }
+        if !is_noted && is_found {
+            range.stopped_at.extend_from_slice(cursor.last_key());
+        }
+        range.passed = passed;
         self.count_read()
     }
 
     /// A scan has come to its end.
-    pub(super) fn note_scan_end(&mut self, table: &Arc<Table>, cursor: &mut Cursor) {
-        if !table.id().is_temporary() {
-            let place = self.table_place(table);
-            self.read_set.range_of(place, cursor).is_finished = true;
+    pub(super) fn note_scan_end(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Result<()> {
+        if table.id().is_temporary() {
+            return Ok(());
         }
+        let place = self.table_place(table);
+        self.read_set.range_of(place, cursor).is_finished = true;
+        self.count_read()
     }
 
     /// The transaction is about to commit. `has_written`: others may come to see something of it.
     pub(super) fn prepare(&mut self, has_written: bool) -> Flow<()> {
-        if self.read_set.is_empty() || (self.reads == Reads::CheckedSnapshot && !has_written) {
+        if self.read_set.is_empty() || (!has_written && self.has_seen_one_snapshot()) {
             return Ok(());
         }
         self.look_now(None)?;
-        while has_written && self.read_set.records() > MOST_RECORDS {
-            let Some((place, _)) = self.read_set.largest() else { break };
+        if has_written { self.lock_down_to(MOST_RECORDS) } else { Ok(()) }
+    }
+
+    /// Whether all that it has read is of one snapshot: nothing was read as the newest version, under a lock.
+    fn has_seen_one_snapshot(&self) -> bool {
+        self.reads == Reads::CheckedSnapshot && self.tables.iter().all(|used| used.mode.is_none())
+    }
+
+    /// Locks the tables of which most was read, until a look passes no more than this many records.
+    fn lock_down_to(&mut self, most: usize) -> Flow<()> {
+        while self.read_set.records() > most {
+            let Some(place) = self.read_set.largest() else { break };
             let table = Arc::clone(&self.tables[place].table);
             self.lock_table_in(&table, LockMode::Read)?;
-            self.protect(place)?;
+            self.look_now(Some(place))?;
+            self.read_set.forget_table(place);
         }
         Ok(())
     }
 
-    /// The transaction has locked a table against all writers: what was read of it no longer needs a look at
-    /// the end.
-    pub(super) fn protect(&mut self, place: usize) -> Result<()> {
-        if self.read_set.is_empty() {
+    /// From here on the transaction locks what it reads. What it has read without a lock, it locks by tables.
+    pub(super) fn begin_to_lock(&mut self) -> Flow<()> {
+        if !self.reads.is_checked() {
             return Ok(());
         }
-        self.look_now(Some(place))?;
-        self.read_set.forget_table(place);
+        self.look_now(None)?;
+        self.lock_down_to(0)?;
+        self.reads = Reads::Locked;
+        self.snapshot = None;
         Ok(())
     }
 

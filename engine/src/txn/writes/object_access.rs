@@ -32,6 +32,7 @@ impl<P: Protocol> Body<P> {
 
 impl<P: Protocol> ObjectAccess for Body<P> {
     fn lock_object(&mut self, database: DatabaseId, object: Object<'_>, mode: ObjectMode) -> Flow<()> {
+        self.begin_to_lock()?;
         let mode = match mode {
             ObjectMode::Use => LockMode::Read,
             ObjectMode::Extend => LockMode::IntentWrite,
@@ -53,6 +54,9 @@ impl<P: Protocol> ObjectAccess for Body<P> {
     }
 
     fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()> {
+        if lock == TableLock::AccessExclusive {
+            self.begin_to_lock()?;
+        }
         match (lock, waiting) {
             (TableLock::AccessExclusive, Waiting::InQueue) => self.lock_everybody_out(table),
             (TableLock::AccessExclusive, Waiting::BesideOthers) => self.lock_everybody_out_patiently(table),

@@ -48,7 +48,11 @@ impl<P: Protocol> Body<P> {
         }
         let has_read = |(other, used): (usize, &TableUse)| other != place && used.is_entered();
         if self.tables.iter().enumerate().any(has_read) {
-            return Err(older_than_rows(&self.tables[place].table).into());
+            return Err(match self.reads.is_checked() {
+                true => Error::Abort(Abort::Serialization),
+                false => older_than_rows(&self.tables[place].table),
+            }
+            .into());
         }
         self.snapshot = None;
         self.snapshot();
@@ -67,6 +71,9 @@ impl<P: Protocol> Body<P> {
             guest::spend_for(UNITS_PER_RECORD)?;
             if self.sees(record, &guard)? {
                 return Ok(());
+            }
+            if self.reads.is_checked() {
+                return Err(Error::Abort(Abort::Serialization));
             }
             let message = "could not serialize access due to concurrent update";
             Err(Error::input(sqlstate::SERIALIZATION_FAILURE, message))

@@ -1,4 +1,5 @@
-//! Reading at snapshots: READ COMMITTED and REPEATABLE READ.
+//! Reading at snapshots: READ COMMITTED, REPEATABLE READ, and serializable transactions that check what they
+//! have read (`look`).
 //!
 //! A read takes no lock on rows or gaps and waits for nothing. It finds the record by key and goes back to
 //! the version that its snapshot sees (`storage::history`). That version's mark says what it depends on. Of a
@@ -11,7 +12,9 @@
 //! * REPEATABLE READ fails (40001): the first of two writers wins. What is written need not have been chosen
 //!   like this: ON CONFLICT and the actions of foreign keys find the newest rows at once. So the check is
 //!   made when a row is written, too ([`Access::admit_write`](crate::txn::Access::admit_write)), and nothing
-//!   else gives a procedure the means to write one.
+//!   else gives a procedure the means to write one;
+//! * a serializable transaction fails likewise (40001). One that reads the newest versions fails because its
+//!   condition has seen another row than the one that it would write.
 //!
 //! Whether it has changed is judged by its bytes: a row that looks the same needs no second check.
 //!
@@ -31,7 +34,7 @@ use super::resource::{Resource, TABLE_STRIPES};
 use super::{Body, UNITS_PER_LOCK};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
-use crate::storage::history::{HistoryWriter, LATEST, Snapshot};
+use crate::storage::history::Snapshot;
 use crate::storage::record::Record;
 use crate::storage::table::Table;
 use crate::storage::versions::SeenVersion;
@@ -39,15 +42,6 @@ use crate::txn::cursor::{find_record, next_record, note_passed, show};
 use crate::txn::lock_mode::LockMode;
 use crate::txn::reads::Reads;
 use crate::txn::{Chosen, Cursor, Flow, Found, Impatience, Intent, RowInPlace, Sight, Strength};
-
-/// What a transaction that reads like this sees from here on.
-fn take_snapshot(history: &HistoryWriter, reads: Reads) -> Snapshot {
-    let mut snapshot = history.snapshot();
-    if reads == Reads::CheckedNewest {
-        snapshot.set_time(LATEST);
-    }
-    snapshot
-}
 
 impl<P: Protocol> Body<P> {
     /// Whether a read with this intent reads at the snapshot.
@@ -66,7 +60,27 @@ impl<P: Protocol> Body<P> {
 
     #[inline]
     pub(super) fn snapshot(&mut self) -> &Snapshot {
-        self.snapshot.get_or_insert_with(|| take_snapshot(&self.history, self.reads))
+        self.snapshot.get_or_insert_with(|| self.history.snapshot())
+    }
+
+    /// A transaction is about to read at its snapshot. That of one which reads the newest versions is at the
+    /// present.
+    #[inline]
+    fn look_up(&mut self) -> &Snapshot {
+        let Self { snapshot, history, reads, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
+        if *reads == Reads::CheckedNewest {
+            snapshot.set_time(history.now());
+        }
+        snapshot
+    }
+
+    /// Whether what was read so far is valid. A transaction that checks its reads has failed if not, like one
+    /// whose reads are outdated.
+    fn check_snapshot(&mut self) -> Result<()> {
+        let is_checked = self.reads.is_checked();
+        let checked = self.snapshot().check();
+        if is_checked { checked.map_err(|_| Error::Abort(Abort::Serialization)) } else { checked }
     }
 
     /// Locks the definition of a table, unless that is done. Transactions that read at snapshots do so before
@@ -88,6 +102,9 @@ impl<P: Protocol> Body<P> {
     #[inline]
     pub(super) fn come_to_rows(&mut self, table: &Arc<Table>) -> Flow<()> {
         let place = self.lock_definition(table)?;
+        if self.reads == Reads::CheckedNewest {
+            self.look_up();
+        }
         if self.tables[place].rewritten_at > 0 { self.check_rewritten(place) } else { Ok(()) }
     }
 
@@ -117,7 +134,6 @@ impl<P: Protocol> Body<P> {
         }
         self.lock_table_in(table, LockMode::Write)?;
         self.tables[place].note_entered();
-        self.protect(place)?;
         Ok(())
     }
 
@@ -130,10 +146,10 @@ impl<P: Protocol> Body<P> {
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
         // Taken before the index is searched: what is inserted later must not be seen.
-        self.snapshot();
+        self.look_up();
         let record = early.filter(|record| !record.is_removed());
         let Some(record) = record.or_else(|| table.state(guard).index().get(key, guard)) else {
-            self.snapshot().check()?;
+            self.check_snapshot()?;
             if self.reads.is_checked() {
                 self.note_read(table, key, None)?;
             }
@@ -149,13 +165,14 @@ impl<P: Protocol> Body<P> {
     /// The version of a record that the snapshot sees, if it sees one.
     fn read_version(&mut self, record: &Record, buffer: &mut Vec<u8>, guard: &Guard) -> Result<SeenVersion> {
         let Self { snapshot, history, shared, dependencies, reads, .. } = self;
-        let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
+        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
         let follow = |mark: &[_]| {
             if !mutant::is_active(Mutant::NoVersionMark) {
                 shared.protocol.follow(mark, dependencies);
             }
         };
-        shared.histories.read(record, snapshot, history, buffer, follow, guard)
+        let read = shared.histories.read(record, snapshot, history, buffer, follow, guard);
+        if reads.is_checked() { read.map_err(|_| Error::Abort(Abort::Serialization)) } else { read }
     }
 
     /// The next row that the snapshot sees.
@@ -166,8 +183,11 @@ impl<P: Protocol> Body<P> {
         buffer: &mut Vec<u8>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
-        self.snapshot();
-        if !cursor.is_fetched && !cursor.is_finished {
+        if cursor.is_finished {
+            return Ok(Found::Nothing);
+        }
+        self.look_up();
+        if !cursor.is_fetched {
             let state = table.state(guard);
             if !cursor.has_bounds(state) {
                 // The keys come in no particular order, so no bound ends the scan; the procedure filters.
@@ -185,9 +205,9 @@ impl<P: Protocol> Body<P> {
             }
             note_passed()?;
         }
-        self.snapshot().check()?;
+        self.check_snapshot()?;
         if self.reads.is_checked() {
-            self.note_scan_end(table, cursor);
+            self.note_scan_end(table, cursor)?;
         }
         Ok(Found::Nothing)
     }
@@ -309,8 +329,8 @@ impl<P: Protocol> Body<P> {
     }
 
     fn was_deleted(&mut self, record: &Record, guard: &Guard) -> bool {
-        let Self { snapshot, history, shared, reads, .. } = self;
-        let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
+        let Self { snapshot, history, shared, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
         shared.histories.was_deleted(record, snapshot, guard)
     }
 
@@ -352,7 +372,7 @@ impl<P: Protocol> Body<P> {
         self.divided_gap = None;
     }
 
-    /// REPEATABLE READ locks no row that another transaction has changed since its snapshot.
+    /// Who reads at one snapshot locks no row that another transaction has changed since its snapshot.
     fn check_chosen(
         &mut self,
         table: &Table,
@@ -386,7 +406,7 @@ impl<P: Protocol> Body<P> {
             && unique.all(|index| has_same_columns(index, state, seen, &newest))
     }
 
-    /// REPEATABLE READ writes no such row either, however it was found.
+    /// It writes no such row either, however it was found.
     #[cold]
     #[inline(never)]
     pub(super) fn check_overwriting(
@@ -437,13 +457,16 @@ impl<P: Protocol> Body<P> {
     }
 
     /// Whether the row of a record that is in the way of an insert may be told to the transaction: REPEATABLE
-    /// READ sees its newest version; a serializable transaction, which keeps the row from going, sees that
-    /// there is one.
+    /// READ sees its newest version. A serializable transaction at a snapshot sees that there is a row, which
+    /// it keeps from going; otherwise it is outdated.
     pub(super) fn sees_duplicate(&mut self, record: &Record, guard: &Guard) -> Result<bool> {
         match self.reads {
             Reads::OneSnapshot => self.sees(record, guard),
             Reads::CheckedSnapshot if self.snapshot.is_some() => {
-                Ok(self.read_version(record, &mut Vec::new(), guard)?.is_there)
+                match self.read_version(record, &mut Vec::new(), guard)?.is_there {
+                    true => Ok(true),
+                    false => Err(Error::Abort(Abort::Serialization)),
+                }
             }
             _ => Ok(true),
         }
@@ -451,8 +474,8 @@ impl<P: Protocol> Body<P> {
 
     /// Whether the snapshot sees the newest version of a record.
     pub(super) fn sees(&mut self, record: &Record, guard: &Guard) -> Result<bool> {
-        let Self { snapshot, history, shared, reads, .. } = self;
-        let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
+        let Self { snapshot, history, shared, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
         shared.histories.is_seen(record.writer(), snapshot, history, guard)
     }
 
