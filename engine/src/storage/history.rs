@@ -326,6 +326,15 @@ impl Histories {
         Some(&words[MARK..MARK + self.mark_words])
     }
 
+    /// Whether one transaction has left both handles; false if it is forgotten.
+    pub(super) fn is_of_one_transaction(&self, one: Handle, other: Handle, guard: &Guard) -> bool {
+        let begin = |handle: Handle| {
+            let (version, _) = self.history(handle.slot())?.version(handle.position(), guard)?;
+            Some(version[TRANSACTION].load(Ordering::Relaxed))
+        };
+        one.slot() == other.slot() && begin(one).is_some_and(|first| begin(other) == Some(first))
+    }
+
     /// Whether a reader at this time sees the result of the write with this handle.
     #[inline]
     pub(super) fn judge<'g>(&'g self, handle: Handle, time: u64, guard: &'g Guard) -> Verdict<'g> {

@@ -130,6 +130,24 @@ impl Histories {
         }
     }
 
+    /// Judges the version before that of a handle whose transaction was running: one of the same transaction
+    /// is not seen either, even if that has committed meanwhile. (To a reader at a snapshot, which is earlier
+    /// than such a commit, that makes no difference.)
+    fn judge_after<'g>(
+        &'g self,
+        handle: Handle,
+        running: Handle,
+        time: u64,
+        guard: &'g Guard,
+    ) -> Verdict<'g> {
+        match self.judge(handle, time, guard) {
+            Verdict::Seen { version, .. } if self.is_of_one_transaction(handle, running, guard) => {
+                Verdict::Unseen(version)
+            }
+            verdict => verdict,
+        }
+    }
+
     fn judge_for<'g>(&'g self, handle: Handle, look: Look<'g>, guard: &'g Guard) -> Verdict<'g> {
         match look.own.is_own(handle) {
             true => Verdict::Unseen(look.own.version(handle)),
@@ -316,8 +334,14 @@ impl Histories {
                 continue;
             }
             let (mut handle, mut committed, mut seen) = (newest, LATEST, None);
+            let mut running = None;
             while !own.is_written(handle) {
-                match self.judge(handle, snapshot.time(), guard) {
+                let verdict = match running {
+                    // It was running at first: what it has written before is not what it leaves.
+                    Some(running) => self.judge_after(handle, running, snapshot.time(), guard),
+                    None => self.judge(handle, snapshot.time(), guard),
+                };
+                match verdict {
                     Verdict::Old => {
                         committed = 0;
                         break;
@@ -327,11 +351,18 @@ impl Histories {
                         break;
                     }
                     Verdict::Unseen(version) => {
+                        if snapshot.time() == LATEST {
+                            running = Some(handle);
+                        }
                         let Some(was_there) = version.apply(row, is_there) else { continue 'anew };
                         is_there = was_there;
                         handle = version.previous();
                     }
                 }
+            }
+            if snapshot.time() == LATEST && handle == newest && !record.is_of(newest) {
+                // Its writer was not done with it.
+                continue;
             }
             snapshot.check()?;
             if let Some(mark) = seen {

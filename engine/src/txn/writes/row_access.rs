@@ -48,6 +48,9 @@ impl<P: Protocol> Access for Body<P> {
             return self.read_at_snapshot(table, key, early, buffer, guard);
         }
         if matches!(intent.sight, Sight::Decided | Sight::InTheWay) && self.reads.without_locks() {
+            if intent.sight == Sight::Decided && self.reads.is_checked() {
+                return self.read_decided(table, key, intent, ahead, guard);
+            }
             return self.read_wanted(table, key, intent, buffer, guard);
         }
         self.read_locked(table, key, intent, ahead, guard)
@@ -152,7 +155,7 @@ impl<P: Protocol> Access for Body<P> {
         key: &'a [u8],
         record: Option<&Record>,
     ) -> Flow<Writable<'a>> {
-        if self.reads.has_one_snapshot() {
+        if self.must_see_newest() {
             self.check_overwriting(table, key, record)?;
         }
         Ok(Writable { table, key })
@@ -235,7 +238,7 @@ impl<P: Protocol> Body<P> {
         if self.reads_snapshot(intent) {
             return self.enter_at_snapshot(table, version);
         }
-        if self.reads.without_locks() {
+        if self.reads.without_locks() && !self.reads.is_checked() {
             self.define(table, intent)?;
         }
         self.enter_to_lock(table, version, intent)

@@ -34,14 +34,24 @@ use super::resource::{Resource, TABLE_STRIPES};
 use super::{Body, UNITS_PER_LOCK};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
-use crate::storage::history::Snapshot;
+use crate::storage::history::{HistoryWriter, LATEST, Snapshot};
 use crate::storage::record::Record;
 use crate::storage::table::Table;
 use crate::storage::versions::SeenVersion;
 use crate::txn::cursor::{find_record, next_record, note_passed, show};
 use crate::txn::lock_mode::LockMode;
 use crate::txn::reads::Reads;
-use crate::txn::{Chosen, Cursor, Flow, Found, Impatience, Intent, RowInPlace, Sight, Strength};
+use crate::txn::{Chosen, Cursor, Flow, Found, FoundAhead, Impatience, Intent, RowInPlace, Sight, Strength};
+
+/// What a transaction that reads like this sees from here on. One that reads the newest versions sees them
+/// all, and keeps what is newer than its beginning from being forgotten.
+fn take_snapshot(history: &HistoryWriter, reads: Reads) -> Snapshot {
+    let mut snapshot = history.snapshot();
+    if reads == Reads::CheckedNewest {
+        snapshot.set_time(LATEST);
+    }
+    snapshot
+}
 
 impl<P: Protocol> Body<P> {
     /// Whether a read with this intent reads at the snapshot.
@@ -60,19 +70,7 @@ impl<P: Protocol> Body<P> {
 
     #[inline]
     pub(super) fn snapshot(&mut self) -> &Snapshot {
-        self.snapshot.get_or_insert_with(|| self.history.snapshot())
-    }
-
-    /// A transaction is about to read at its snapshot. That of one which reads the newest versions is at the
-    /// present.
-    #[inline]
-    fn look_up(&mut self) -> &Snapshot {
-        let Self { snapshot, history, reads, .. } = self;
-        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
-        if *reads == Reads::CheckedNewest {
-            snapshot.set_time(history.now());
-        }
-        snapshot
+        self.snapshot.get_or_insert_with(|| take_snapshot(&self.history, self.reads))
     }
 
     /// Whether what was read so far is valid. A transaction that checks its reads has failed if not, like one
@@ -102,9 +100,6 @@ impl<P: Protocol> Body<P> {
     #[inline]
     pub(super) fn come_to_rows(&mut self, table: &Arc<Table>) -> Flow<()> {
         let place = self.lock_definition(table)?;
-        if self.reads == Reads::CheckedNewest {
-            self.look_up();
-        }
         if self.tables[place].rewritten_at > 0 { self.check_rewritten(place) } else { Ok(()) }
     }
 
@@ -146,7 +141,7 @@ impl<P: Protocol> Body<P> {
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
         // Taken before the index is searched: what is inserted later must not be seen.
-        self.look_up();
+        self.snapshot();
         let record = early.filter(|record| !record.is_removed());
         let Some(record) = record.or_else(|| table.state(guard).index().get(key, guard)) else {
             self.check_snapshot()?;
@@ -165,7 +160,7 @@ impl<P: Protocol> Body<P> {
     /// The version of a record that the snapshot sees, if it sees one.
     fn read_version(&mut self, record: &Record, buffer: &mut Vec<u8>, guard: &Guard) -> Result<SeenVersion> {
         let Self { snapshot, history, shared, dependencies, reads, .. } = self;
-        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
+        let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
         let follow = |mark: &[_]| {
             if !mutant::is_active(Mutant::NoVersionMark) {
                 shared.protocol.follow(mark, dependencies);
@@ -186,7 +181,7 @@ impl<P: Protocol> Body<P> {
         if cursor.is_finished {
             return Ok(Found::Nothing);
         }
-        self.look_up();
+        self.snapshot();
         if !cursor.is_fetched {
             let state = table.state(guard);
             if !cursor.has_bounds(state) {
@@ -247,9 +242,6 @@ impl<P: Protocol> Body<P> {
             let found = self.find_newest(find_record(table, key, guard), intent, guard);
             return self.admit_in_the_way(found, intent, guard);
         }
-        if self.reads.is_checked() {
-            return self.read_decided(table, key, intent, guard);
-        }
         if matches!(self.read_at_snapshot(table, key, None, buffer, guard)?, Found::Nothing) {
             return Ok(Found::Nothing);
         }
@@ -260,23 +252,39 @@ impl<P: Protocol> Body<P> {
         })
     }
 
+    /// Whether a row that is written must be as the transaction's only snapshot sees it. One that checks its
+    /// reads takes its snapshot when it first reads without a lock.
+    #[inline]
+    pub(super) fn must_see_newest(&self) -> bool {
+        match self.reads {
+            Reads::OneSnapshot => true,
+            Reads::CheckedSnapshot => self.snapshot.is_some(),
+            _ => false,
+        }
+    }
+
     /// Reads and locks a row that is wanted whatever it holds, for a transaction that checks what it has read
     /// without a lock. One that has no snapshot yet takes it afterwards, so a row that it has waited for is
     /// not too new.
-    fn read_decided<'g>(
+    #[inline]
+    pub(super) fn read_decided<'g>(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
         intent: Intent,
+        ahead: Option<FoundAhead<'g>>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
-        let must_be_seen = self.reads.has_one_snapshot()
-            && self.snapshot.is_some()
+        let must_be_seen = self.must_see_newest()
             && intent.strength != Strength::KeyRead
             && intent.impatience != Some(Impatience::SkipLocked);
-        let found = self.read_locked(table, key, intent.at_once(), None, guard)?;
-        if must_be_seen && let Some(record) = find_record(table, key, guard) {
-            self.check_unchanged(record, intent, guard)?;
+        let found = self.read_locked(table, key, intent.at_once(), ahead, guard)?;
+        if must_be_seen {
+            let record = match found {
+                Found::InPlace(row) => Some(row.record),
+                _ => find_record(table, key, guard),
+            };
+            record.map_or(Ok(()), |record| self.check_unchanged(record, intent, guard))?;
         }
         Ok(found)
     }
@@ -329,8 +337,8 @@ impl<P: Protocol> Body<P> {
     }
 
     fn was_deleted(&mut self, record: &Record, guard: &Guard) -> bool {
-        let Self { snapshot, history, shared, .. } = self;
-        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
+        let Self { snapshot, history, shared, reads, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
         shared.histories.was_deleted(record, snapshot, guard)
     }
 
@@ -430,7 +438,7 @@ impl<P: Protocol> Body<P> {
         intent: Intent,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
-        if let Some(row) = found.filter(|_| self.reads.has_one_snapshot()) {
+        if let Some(row) = found.filter(|_| self.must_see_newest()) {
             self.check_unchanged(row.record, intent, guard)?;
         }
         Ok(found.into())
@@ -474,8 +482,8 @@ impl<P: Protocol> Body<P> {
 
     /// Whether the snapshot sees the newest version of a record.
     pub(super) fn sees(&mut self, record: &Record, guard: &Guard) -> Result<bool> {
-        let Self { snapshot, history, shared, .. } = self;
-        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
+        let Self { snapshot, history, shared, reads, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
         shared.histories.is_seen(record.writer(), snapshot, history, guard)
     }
 
