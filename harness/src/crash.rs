@@ -137,7 +137,10 @@ fn usual_arguments(round: u32) -> impl Iterator<Item = &'static str> {
     let checkpoint_log_mib = if round.is_multiple_of(3) { "0" } else { "1" };
     // In most rounds some segments become full, so that there is a digest of the logs.
     let segment_mib = if round.is_multiple_of(4) { "64" } else { "1" };
+    // Statements outside of blocks, and calls, are serializable.
+    let control = ["2pl", "occ", "mvcc"][round as usize % 3];
     let arguments = [
+        ["--control", control],
         ["--shared-block-kib", shared_block_kib],
         ["--checkpoint-log-mib", checkpoint_log_mib],
         ["--segment-mib", segment_mib],

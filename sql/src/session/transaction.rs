@@ -84,6 +84,9 @@ impl Session {
             asked => asked,
         };
         self.view.worker.isolate(level);
+        if level != Isolation::Serializable {
+            return;
+        }
         let may_fail = match is_block {
             true => !self.implicit.blocks_lock,
             false => repeats && self.implicit.attempts_left > 0 && self.is_alone(),

@@ -74,27 +74,30 @@ impl<P: Protocol> Body<P> {
             && shared.control != ControlKind::TwoPhaseLocking
             && !mutant::is_active(Mutant::PlacesBesideTimes);
         let ordered = is_ordered.then(|| shared.order.lock());
-        let mut place = match shared.protocol.reserve(worker, dependencies, &payload, progress)? {
-            Append::Done(place) => place,
-            Append::Wait(ticket) => return Err(Interrupt::Wait(ticket)),
-        };
-        place.write(&payload);
-        let lingers = [Mutant::StragglersForgotten, Mutant::LookBeforeDraw, Mutant::PlacesBesideTimes];
-        if lingers.into_iter().any(mutant::is_active) {
-            linger();
+        match shared.protocol.reserve(worker, dependencies, &payload, progress) {
+            Ok(Append::Done(mut place)) => {
+                place.write(&payload);
+                let lingers =
+                    [Mutant::StragglersForgotten, Mutant::LookBeforeDraw, Mutant::PlacesBesideTimes];
+                if lingers.into_iter().any(mutant::is_active) {
+                    linger();
+                }
+                let is_late = mutant::is_active(Mutant::ReleaseBeforeRaise);
+                let time = if is_late { None } else { Some(early.unwrap_or_else(|| history.draw_time())) };
+                drop(ordered);
+                if reads.is_checked()
+                    && let Some(time) = time.filter(|_| !mutant::is_active(Mutant::LookBeforeDraw))
+                {
+                    let looker = Looker { shared, tables, history, snapshot };
+                    looker.look(read_set, time, None).inspect_err(|_| history.give_up_time())?;
+                }
+                publisher.note_place(dependencies, true);
+                place.publish(time);
+                Ok(time)
+            }
+            Ok(Append::Wait(ticket)) => Err(Interrupt::Wait(ticket)),
+            Err(error) => Err(error.into()),
         }
-        let is_late = mutant::is_active(Mutant::ReleaseBeforeRaise);
-        let time = if is_late { None } else { Some(early.unwrap_or_else(|| history.draw_time())) };
-        drop(ordered);
-        if reads.is_checked()
-            && let Some(time) = time.filter(|_| !mutant::is_active(Mutant::LookBeforeDraw))
-        {
-            let looker = Looker { shared, tables, history, snapshot };
-            looker.look(read_set, time, None).inspect_err(|_| history.give_up_time())?;
-        }
-        publisher.note_place(dependencies, true);
-        place.publish(time);
-        Ok(time)
     }
 
     /// Puts the payload together and announces the commit. `None` if there is nothing to log. A call that has
@@ -167,7 +170,9 @@ impl<P: Protocol> Body<P> {
         shared.purge.push_all(&mut self.purgeable);
         self.new_entries.clear();
         self.snapshot = None;
-        self.read_set.clear();
+        if self.reads.is_checked() {
+            self.read_set.clear();
+        }
         for used in &mut self.tables {
             used.leave(shared.row_locks_before_table);
         }

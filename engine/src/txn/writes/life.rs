@@ -96,8 +96,10 @@ impl<P: Protocol> Transaction<P> for Body<P> {
 
     fn commits_soon(&self) -> bool {
         let makes_images = self.shared.logs_images && self.command.is_some();
-        let steps = self.held.len() + self.undo.len() + self.read_set.records();
-        steps <= FEW_STEPS && self.payload.len() <= FEW_BYTES && !makes_images
+        let looks = if self.reads.is_checked() { self.read_set.records() } else { 0 };
+        self.held.len() + self.undo.len() + looks <= FEW_STEPS
+            && self.payload.len() <= FEW_BYTES
+            && !makes_images
     }
 
     fn dependencies(&self) -> &P::Dependencies {
@@ -110,8 +112,9 @@ impl<P: Protocol> Transaction<P> for Body<P> {
     }
 
     fn commit(&mut self, step: CommitStep<'_>, publisher: &mut impl Publisher<P, Self>) -> Flow<()> {
-        let has_written = !(self.undo.is_empty() && step.ending.sequences.is_empty());
-        self.prepare(has_written)?;
+        if self.reads.is_checked() {
+            self.prepare(!(self.undo.is_empty() && step.ending.sequences.is_empty()))?;
+        }
         let time = self.append(step, publisher)?;
         self.precommit(time, publisher);
         Ok(())

@@ -290,6 +290,7 @@ impl<P: Protocol> Body<P> {
         }
         self.look_now(None)?;
         self.lock_down_to(0)?;
+        self.read_set.clear();
         self.reads = Reads::Locked;
         self.snapshot = None;
         Ok(())

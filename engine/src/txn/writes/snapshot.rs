@@ -167,7 +167,7 @@ impl<P: Protocol> Body<P> {
             }
         };
         let read = shared.histories.read(record, snapshot, history, buffer, follow, guard);
-        if reads.is_checked() { read.map_err(|_| Error::Abort(Abort::Serialization)) } else { read }
+        read.map_err(|error| if reads.is_checked() { Error::Abort(Abort::Serialization) } else { error })
     }
 
     /// The next row that the snapshot sees.
