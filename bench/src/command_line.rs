@@ -227,7 +227,7 @@ impl BenchArguments {
                 match (ControlKind::named(part), Logging::from_str(part, true)) {
                     (Some(named), _) => control = named,
                     (None, Ok(named)) => logging = Some(named),
-                    (None, Err(_)) => bail!("\"{part}\" in \"{name}\" is neither a logging nor a control"),
+                    (None, Err(_)) => bail!("unknown logging or control in \"{name}\""),
                 }
             }
             let known = ProtocolKind::named(protocol);

@@ -173,7 +173,7 @@ impl Overlay {
     }
 
     /// The transaction has ended.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end(&mut self) {
         if self.is_shared || !self.own.is_empty() {
             self.is_shared = false;

@@ -316,9 +316,36 @@ impl Histories {
         Ok(Some(newest))
     }
 
-    /// Reads a record as a snapshot sees it, into `row`. A reader that passes on what it read must follow its
-    /// writer: `follow` gets the mark of that writer.
+    /// Reads a record as a snapshot sees it, into `row`; false if the snapshot has no row there. A reader
+    /// that passes on what it read must follow its writer: `follow` gets the mark of that writer.
     pub(crate) fn read(
+        &self,
+        record: &Record,
+        snapshot: &Snapshot,
+        own: &HistoryWriter,
+        row: &mut Vec<u8>,
+        follow: impl FnMut(&[AtomicU64]),
+        guard: &Guard,
+    ) -> Result<bool> {
+        self.read_as::<false>(record, snapshot, own, row, follow, guard).map(|seen| seen.is_there)
+    }
+
+    /// The same for a reader that will ask whether the version is still the one to be seen, and may read at
+    /// [`LATEST`].
+    pub(crate) fn read_to_check(
+        &self,
+        record: &Record,
+        snapshot: &Snapshot,
+        own: &HistoryWriter,
+        row: &mut Vec<u8>,
+        follow: impl FnMut(&[AtomicU64]),
+        guard: &Guard,
+    ) -> Result<SeenVersion> {
+        self.read_as::<true>(record, snapshot, own, row, follow, guard)
+    }
+
+    #[inline(always)]
+    fn read_as<const IS_CHECKED: bool>(
         &self,
         record: &Record,
         snapshot: &Snapshot,
@@ -351,7 +378,7 @@ impl Histories {
                         break;
                     }
                     Verdict::Unseen(version) => {
-                        if snapshot.time() == LATEST {
+                        if IS_CHECKED && snapshot.time() == LATEST {
                             running = Some(handle);
                         }
                         let Some(was_there) = version.apply(row, is_there) else { continue 'anew };
@@ -360,7 +387,7 @@ impl Histories {
                     }
                 }
             }
-            if snapshot.time() == LATEST && handle == newest && !record.is_of(newest) {
+            if IS_CHECKED && snapshot.time() == LATEST && handle == newest && !record.is_of(newest) {
                 // Its writer was not done with it.
                 continue;
             }

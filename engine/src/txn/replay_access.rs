@@ -98,7 +98,7 @@ impl<'w> ReplayAccess<'w> {
     /// Copies the row that the call has seen; false if there was none.
     fn read(&self, record: &Record, row: &mut Vec<u8>, guard: &Guard) -> Result<bool> {
         let VersionWriter { history, view, .. } = &*self.writer;
-        Ok(self.writer.histories().read(record, view, history, row, |_| {}, guard)?.is_there)
+        self.writer.histories().read(record, view, history, row, |_| {}, guard)
     }
 
     /// The first index in which another row is in the way of a new one.

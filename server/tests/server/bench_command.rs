@@ -71,7 +71,7 @@ fn nonsense_is_refused_with_a_sentence() {
     for (arguments, expected) in [
         (&["ycsb", "--compare", "none"][..], "--compare needs at least two variants"),
         (&["ycsb", "--compare", "none,fast"], "unknown protocol \"fast\""),
-        (&["ycsb", "--compare", "none,taurus:loud"], "unknown logging in \"taurus:loud\""),
+        (&["ycsb", "--compare", "none,taurus:loud"], "unknown logging or control in \"taurus:loud\""),
         (&["ycsb", "--read-share", "2"], "must be a number from 0 to 1"),
         (&["ycsb", "--native"], "only transfer has a procedure in the engine's own language"),
         (&["ycsb", "--verify", "x"], "--connect"),

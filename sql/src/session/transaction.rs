@@ -215,6 +215,7 @@ impl Session {
     }
 
     /// Commits. A transaction that fails is still open.
+    #[inline]
     fn try_to_commit(&mut self) -> Flow<()> {
         self.check_deferred(true)?;
         self.view.worker.note_draws(&mut self.view.environment);

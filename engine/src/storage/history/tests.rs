@@ -36,7 +36,7 @@ fn seen(
     let (mut row, mut followed) = (Vec::new(), None);
     let follow = |mark: &[AtomicU64]| followed = mark.first().map(|word| word.load(Ordering::Relaxed));
     let is_there = histories.read(record, snapshot, own, &mut row, follow, &pin());
-    (is_there.expect("the snapshot is in use").is_there.then_some(row), followed)
+    (is_there.expect("the snapshot is in use").then_some(row), followed)
 }
 
 fn patch(offset: usize, bytes: &[u8]) -> RowPatch {

@@ -150,24 +150,36 @@ impl<P: Protocol> Body<P> {
             }
             return Ok(Found::Nothing);
         };
-        let seen = self.read_version(record, buffer, guard)?;
-        if self.reads.is_checked() {
-            self.note_read(table, key, Some((record, seen)))?;
-        }
-        Ok(if seen.is_there { Found::Copied } else { Found::Nothing })
+        let is_there = match self.reads.is_checked() {
+            false => self.read_version(record, buffer, guard)?,
+            true => {
+                let seen = self.read_to_check(record, buffer, guard)?;
+                self.note_read(table, key, Some((record, seen)))?;
+                seen.is_there
+            }
+        };
+        Ok(if is_there { Found::Copied } else { Found::Nothing })
     }
 
     /// The version of a record that the snapshot sees, if it sees one.
-    fn read_version(&mut self, record: &Record, buffer: &mut Vec<u8>, guard: &Guard) -> Result<SeenVersion> {
-        let Self { snapshot, history, shared, dependencies, reads, .. } = self;
-        let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
+    fn read_version(&mut self, record: &Record, buffer: &mut Vec<u8>, guard: &Guard) -> Result<bool> {
+        let Self { snapshot, history, shared, dependencies, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
         let follow = |mark: &[_]| {
             if !mutant::is_active(Mutant::NoVersionMark) {
                 shared.protocol.follow(mark, dependencies);
             }
         };
-        let read = shared.histories.read(record, snapshot, history, buffer, follow, guard);
-        read.map_err(|error| if reads.is_checked() { Error::Abort(Abort::Serialization) } else { error })
+        shared.histories.read(record, snapshot, history, buffer, follow, guard)
+    }
+
+    /// The same for a transaction that checks its reads. If its snapshot has expired, they are outdated.
+    fn read_to_check(&mut self, record: &Record, row: &mut Vec<u8>, guard: &Guard) -> Result<SeenVersion> {
+        let Self { snapshot, history, shared, dependencies, reads, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
+        let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
+        let read = shared.histories.read_to_check(record, snapshot, history, row, follow, guard);
+        read.map_err(|_| Error::Abort(Abort::Serialization))
     }
 
     /// The next row that the snapshot sees.
@@ -190,11 +202,15 @@ impl<P: Protocol> Body<P> {
             }
         }
         while let Some(record) = next_record(table, cursor, guard)? {
-            let seen = self.read_version(record, buffer, guard)?;
-            let is_found = seen.is_there && cursor.finds(table, buffer, guard);
-            if self.reads.is_checked() {
-                self.note_passed_record(table, cursor, (record, seen, is_found), guard)?;
-            }
+            let is_found = match self.reads.is_checked() {
+                false => self.read_version(record, buffer, guard)? && cursor.finds(table, buffer, guard),
+                true => {
+                    let seen = self.read_to_check(record, buffer, guard)?;
+                    let is_found = seen.is_there && cursor.finds(table, buffer, guard);
+                    self.note_passed_record(table, cursor, (record, seen, is_found), guard)?;
+                    is_found
+                }
+            };
             if is_found {
                 return Ok(Found::Copied);
             }
@@ -471,7 +487,7 @@ impl<P: Protocol> Body<P> {
         match self.reads {
             Reads::OneSnapshot => self.sees(record, guard),
             Reads::CheckedSnapshot if self.snapshot.is_some() => {
-                match self.read_version(record, &mut Vec::new(), guard)?.is_there {
+                match self.read_to_check(record, &mut Vec::new(), guard)?.is_there {
                     true => Ok(true),
                     false => Err(Error::Abort(Abort::Serialization)),
                 }
