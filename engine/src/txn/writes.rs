@@ -216,6 +216,9 @@ pub struct Body<P: Protocol> {
     /// What was there before its writes.
     history: HistoryWriter,
     reads: Reads,
+    /// The running statement has begun without locks, and locks what it reads only since it has changed the
+    /// catalog. So a row that it has chosen may not be locked yet.
+    has_begun_unlocked: bool,
     /// The snapshot of the statement, or of the transaction, after the first read at it.
     snapshot: Option<Snapshot>,
     /// What is to be looked at again; see `look`.

@@ -273,7 +273,40 @@ a: select 1 from q where id = 50 for key share;
 a: commit;
 a: rollback;
 b: rollback;
+-- A statement that changes the catalog while it runs: the row that it has chosen is locked all the same.
+z: create function makes(n int) returns boolean language plpgsql as $$ begin execute 'create temp table if not exists made (n int)'; return true; end $$;
+a: begin;
+a: update t set v = v + 1 where id = 3 and makes(v);
+b: begin;
+b: update t set v = v + 1 where id = 3 and makes(v);
+a: commit;
+b: commit;
+b: rollback;
+a: begin;
+a: update q set id = id + 1000 where makes(id) and id > 1;
+b: select id from q where id = 50 for update nowait;
+a: rollback;
+
+-- An error that only rows of different times can lead to.
+z: create table old_parent (id int primary key);
+z: create table old_child (id int primary key, parent int references old_parent);
+z: insert into old_parent values (1);
+a: begin;
+a: select id from old_parent;
+b: delete from old_parent where id = 1;
+a: insert into old_child values (1, 1);
+a: commit;
+a: rollback;
+z: drop table old_child, old_parent;
+
+-- DDL of another session, which waits for a transaction that has written and then reads.
+a: begin;
+a: insert into q values (60);
+z: alter table q add column note int;
+a: select count(*) from q;
+a: commit;
 z: drop table q, r;
+z: drop function makes;
 
 -- Temporary tables need no look.
 a: create temp table mine (id int primary key);

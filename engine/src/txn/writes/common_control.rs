@@ -59,6 +59,7 @@ impl<P: Protocol> Control<P> for Transactions<P> {
             has_waited: false,
             history: HistoryWriter::new(&self.histories),
             reads: Reads::Locked,
+            has_begun_unlocked: false,
             snapshot: None,
             read_set: ReadSet::default(),
             undo: Vec::new(),

@@ -28,6 +28,7 @@ impl<P: Protocol> Transaction<P> for Body<P> {
     fn begin(&mut self) {
         self.next_id();
         self.reads = Reads::Locked;
+        self.has_begun_unlocked = false;
         self.history.renew();
         self.history.forget_some(&*self.shared);
         self.divided_gap = None;
@@ -66,6 +67,7 @@ impl<P: Protocol> Transaction<P> for Body<P> {
     }
 
     fn end_statement(&mut self) {
+        self.has_begun_unlocked = false;
         self.renew_snapshot();
     }
 

@@ -33,8 +33,8 @@
 //! from then on, and the tables it has read until then ([`Body::begin_to_lock`]): a rollback to a savepoint
 //! brings back definitions and rows that have no versions.
 //!
-//! **Errors.** Without versions (`occ`), a transaction may have read rows of different times, and an error
-//! may come of that: a sum that does not add up, a loop without end. So an error leaves the transaction only
+//! **Errors.** Without versions (`occ`), or if it has read newest rows under locks beside its snapshot, a
+//! transaction may have read rows of different times, and an error may come of that: a sum that does not add up, a loop without end. So an error leaves the transaction only
 //! if everything is still as it was read ([`Body::check_reads_now`]); otherwise the transaction is outdated,
 //! and that is the error. One that reads very much is asked now and then. (A loop that reads nothing ends
 //! with `statement_timeout`.) A handler that catches such an error changes nothing: the reads stay noted,
@@ -291,6 +291,7 @@ impl<P: Protocol> Body<P> {
         self.look_now(None)?;
         self.lock_down_to(0)?;
         self.read_set.clear();
+        self.has_begun_unlocked = true;
         self.reads = Reads::Locked;
         self.snapshot = None;
         Ok(())
@@ -305,7 +306,9 @@ impl<P: Protocol> Body<P> {
     /// See [`crate::txn::Transaction::check_reads`].
     pub(super) fn check_reads_now(&mut self) -> Result<()> {
         match self.reads {
-            Reads::CheckedNewest if !mutant::is_active(Mutant::ErrorOfOutdatedReads) => self.look_now(None),
+            _ if mutant::is_active(Mutant::ErrorOfOutdatedReads) => Ok(()),
+            Reads::CheckedNewest => self.look_now(None),
+            Reads::CheckedSnapshot if !self.has_seen_one_snapshot() => self.look_now(None),
             _ => Ok(()),
         }
     }

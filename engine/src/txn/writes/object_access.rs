@@ -54,7 +54,9 @@ impl<P: Protocol> ObjectAccess for Body<P> {
     }
 
     fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()> {
-        if lock == TableLock::AccessExclusive {
+        let may_follow = lock == TableLock::AccessExclusive && waiting != Waiting::Never;
+        if may_follow && !table.id().is_temporary() {
+            // A change of all rows, or of the definition.
             self.begin_to_lock()?;
         }
         match (lock, waiting) {

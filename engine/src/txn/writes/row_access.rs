@@ -91,7 +91,7 @@ impl<P: Protocol> Access for Body<P> {
 
     #[inline(always)]
     fn reads_at_snapshot(&self) -> bool {
-        self.reads.without_locks()
+        self.reads.without_locks() || self.has_begun_unlocked
     }
 
     fn lock_row<'g>(

@@ -88,7 +88,9 @@ impl<P: Protocol> Body<P> {
     #[inline]
     pub(super) fn lock_definition(&mut self, table: &Arc<Table>) -> Flow<usize> {
         let place = self.table_place(table);
-        if !self.tables[place].is_defined {
+        // A transaction that checks its reads may have locked rows first. That keeps the definition, too.
+        let is_kept = self.reads.is_checked() && self.tables[place].mode.is_some();
+        if !self.tables[place].is_defined && !is_kept {
             self.lock(Resource::definition_stripe(table.id(), self.worker), LockMode::Read)?;
             self.tables[place].is_defined = true;
             self.tables[place].note_entered();
@@ -411,10 +413,10 @@ impl<P: Protocol> Body<P> {
             Some(record)
                 if intent.strength == Strength::KeyRead && self.keeps_keys(table, record, seen, guard) =>
             {
-                self.snapshot().check()
+                self.check_snapshot()
             }
             Some(record) => self.check_unchanged(record, intent, guard),
-            None => self.snapshot().check(),
+            None => self.check_snapshot(),
         }
     }
 
@@ -442,7 +444,7 @@ impl<P: Protocol> Body<P> {
         let guard = epoch::pin();
         match record.or_else(|| find_record(table, key, &guard)) {
             Some(record) => self.check_unchanged(record, Intent::newest(Strength::Write), &guard),
-            None => self.snapshot().check(),
+            None => self.check_snapshot(),
         }
     }
 
@@ -500,7 +502,8 @@ impl<P: Protocol> Body<P> {
     pub(super) fn sees(&mut self, record: &Record, guard: &Guard) -> Result<bool> {
         let Self { snapshot, history, shared, reads, .. } = self;
         let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
-        shared.histories.is_seen(record.writer(), snapshot, history, guard)
+        let seen = shared.histories.is_seen(record.writer(), snapshot, history, guard);
+        seen.map_err(|error| if reads.is_checked() { Error::Abort(Abort::Serialization) } else { error })
     }
 
     /// The row of the record under a locked key. This transaction comes after the one that has written or
