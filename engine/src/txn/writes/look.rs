@@ -34,11 +34,12 @@
 //! brings back definitions and rows that have no versions.
 //!
 //! **Errors.** Without versions (`occ`), or if it has read newest rows under locks beside its snapshot, a
-//! transaction may have read rows of different times, and an error may come of that: a sum that does not add up, a loop without end. So an error leaves the transaction only
-//! if everything is still as it was read ([`Body::check_reads_now`]); otherwise the transaction is outdated,
-//! and that is the error. One that reads very much is asked now and then. (A loop that reads nothing ends
-//! with `statement_timeout`.) A handler that catches such an error changes nothing: the reads stay noted,
-//! also when their savepoint is rolled back, and fail at the commit.
+//! transaction may have read rows of different times, and an error may come of that: a sum that does not add
+//! up, a loop without end. So an error leaves the transaction only if everything is still as it was read
+//! ([`Body::check_reads_now`]); otherwise the transaction is outdated, and that is the error. One that reads
+//! very much is asked now and then. (A loop that reads nothing ends with `statement_timeout`.) A handler that
+//! catches such an error changes nothing: the reads stay noted, also when their savepoint is rolled back, and
+//! fail at the commit.
 //!
 //! Differs from Taurus, section 4.4 (algorithm 6): there, readers leave a vector for later writers, so that
 //! these follow them. Here replay knows by the times which of them comes first.
