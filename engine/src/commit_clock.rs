@@ -1,7 +1,8 @@
 //! The clock of commits: one number, which orders all transactions of a running database.
 //!
-//! A transaction draws its commit time while it holds all its locks, so times are a serial order. They count
-//! commits, from the start of the database on.
+//! A transaction draws its commit time while it holds all its locks, and what it has read without one it
+//! looks at again at that time. So times are a serial order. They count commits, from the start of the
+//! database on.
 //!
 //! Invariant: a time that is drawn later than another one, or than a look at the clock, is greater.
 

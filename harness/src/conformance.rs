@@ -1,5 +1,5 @@
-//! `cargo xtask conformance`: every protocol, with each number of logs and each kind of logging, under one
-//! set of checks.
+//! `cargo xtask conformance`: every protocol, with each number of logs, each kind of logging and each
+//! concurrency control, under one set of checks.
 //!
 //! The checks are those of the crate `hyades-sim` (`sim/src/conformance.rs`).
 
@@ -11,7 +11,7 @@ use crate::tools;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// A little of each check: a minute or two.
+    /// A little of each check: some minutes.
     #[arg(long)]
     short: bool,
 }

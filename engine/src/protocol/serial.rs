@@ -35,8 +35,9 @@
 //!
 //! # Recovery
 //! The log is cut after its last whole record and replayed in log order. Calls replay in that order too: it
-//! extends the order of conflicts, including those of a reader with a later writer, because readers hold
-//! their locks until they have appended.
+//! extends the order of conflicts, including those of a reader with a later writer: readers hold their locks
+//! until they have appended, and where they read without locks, places are taken in the order of commit times
+//! (`txn::writes::commit`).
 //!
 //! # Where we differ from the paper and why
 //! * Early lock release, group commit and parallel replay are not in the paper's serial baseline. A baseline

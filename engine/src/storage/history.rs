@@ -37,7 +37,8 @@
 //! 2. A commit time is drawn after the transaction is marked as committing and while it holds all its locks:
 //!    of two transactions that conflict, the later one has the later time. A reader that finds it running has
 //!    a snapshot from before that. A reader that finds it committing, at a time that is not after its own, or
-//!    not known yet, waits those few instructions.
+//!    not known yet, waits those few instructions, or until it has looked at what it has read without locks
+//!    (`txn::writes::look`).
 //! 3. Taking a write back leaves a new handle, never the one from before: a reader that was interrupted must
 //!    see that something happened. That version changes nothing and leads to the one before. A rolled back
 //!    transaction gets a time and a mark as a committed one does, so it is not forgotten before the versions
