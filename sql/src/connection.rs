@@ -31,7 +31,9 @@ use hyades_engine::db::{Flow, Interrupt};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::Value;
 
-use crate::session::{Completion, Database, Notice, Output, Prepared, Session, SessionOptions};
+use crate::session::{
+    Completion, Database, MOST_ATTEMPTS, Notice, Output, Prepared, Session, SessionOptions,
+};
 
 /// A blocking connection. See the module head.
 pub struct Connection {
@@ -66,9 +68,6 @@ impl Output for Rows {
         self.0.clear();
     }
 }
-
-/// So often a transaction runs that reads without locks. Then it locks what it reads.
-const MOST_ATTEMPTS: u32 = 3;
 
 /// Repeats a call of the session until it no longer waits.
 fn wait<T>(session: &mut Session, mut call: impl FnMut(&mut Session) -> Flow<T>) -> Result<T> {
@@ -231,7 +230,8 @@ impl Connection {
         loop {
             self.session.lock_in_blocks(attempts >= MOST_ATTEMPTS);
             attempts += 1;
-            run(&mut self.session, "begin", &[], &mut Rows::default())?;
+            let begun = run(&mut self.session, "begin", &[], &mut Rows::default());
+            begun.inspect_err(|_| self.session.lock_in_blocks(false))?;
             let mut transaction = Transaction { session: &mut self.session, is_aborted: false };
             let mut outcome = body(&mut transaction);
             let mut is_aborted = transaction.is_aborted || matches!(outcome, Err(Error::Abort(_)));

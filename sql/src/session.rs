@@ -166,6 +166,10 @@ pub fn routine_compiler() -> Arc<dyn RoutineCompiler> {
     Arc::new(routine_compiler::PlpgsqlCompiler)
 }
 
+/// So often a statement that is alone in its transaction, or the body of a transaction that is repeated,
+/// reads without locks, if its database has an optimistic concurrency control. Then it locks what it reads.
+pub(crate) const MOST_ATTEMPTS: u32 = 3;
+
 /// What there was when the statement began.
 #[derive(Default)]
 struct Before {

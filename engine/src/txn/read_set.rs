@@ -98,6 +98,13 @@ impl Passed {
     }
 }
 
+impl Scanned {
+    /// Whether it is still to be looked at.
+    pub(super) fn is_open(&self) -> bool {
+        self.table != PROTECTED
+    }
+}
+
 impl Point {
     /// The record.
     ///
@@ -116,15 +123,10 @@ impl ReadSet {
         self.points.is_empty() && self.absent.is_empty() && self.ranges.is_empty()
     }
 
-    /// Whether this is a range that is still to be looked at.
-    pub(super) fn is_open(range: &Scanned) -> bool {
-        range.table != PROTECTED
-    }
-
     /// How many records a look passes.
     pub(super) fn records(&self) -> usize {
         // A range costs a search, even if it is empty.
-        let open = self.ranges.iter().filter(|range| ReadSet::is_open(range));
+        let open = self.ranges.iter().filter(|range| range.is_open());
         let of_ranges = open.map(|range| 1 + range.records).sum::<usize>();
         self.points.len() + self.absent.len() + of_ranges
     }

@@ -20,7 +20,7 @@ use super::cursors::KeptRows;
 use super::prepared::NamedStatement;
 use super::running::{QueryRun, Running};
 use super::state::State;
-use super::{Before, Completion, Notice, Output, Prepared, Session};
+use super::{Before, Completion, MOST_ATTEMPTS, Notice, Output, Prepared, Session};
 use crate::bind::session_function::{SessionCall, SessionFunction};
 use crate::compile::action::{Action, Plan};
 use crate::copy::writer::CopyWriter;
@@ -31,10 +31,6 @@ use crate::system::snapshot::{Facts, SessionRows, ShownLock, ShownStatement, Sys
 
 /// The number of frames that a session keeps.
 const MOST_SPARE_FRAMES: usize = 8;
-
-/// So often a statement that is alone in its transaction reads without locks, if its database has an
-/// optimistic concurrency control. Then it locks what it reads.
-const MOST_ATTEMPTS: u32 = 3;
 
 /// Passes the procedure's rows on.
 struct Direct<'a> {

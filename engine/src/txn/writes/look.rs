@@ -107,7 +107,7 @@ impl<P: Protocol> Looker<'_, P> {
                 })
             });
         let skips = mutant::is_active(Mutant::RangesNotLookedAt);
-        let is_open = |range: &&Scanned| !skips && ReadSet::is_open(range) && is_meant(range.table);
+        let is_open = |range: &&Scanned| !skips && range.is_open() && is_meant(range.table);
         let mut ranges = set.ranges.iter().filter(is_open);
         while let Some(range) = ranges.next().filter(|_| is_right) {
             is_right = self.is_range_right(range, look, (&mut cursor, &mut row), &guard)?;
@@ -161,7 +161,7 @@ impl<P: Protocol> Looker<'_, P> {
 }
 
 impl<P: Protocol> Body<P> {
-    pub(super) fn looker(&mut self) -> (Looker<'_, P>, &mut ReadSet) {
+    fn looker(&mut self) -> (Looker<'_, P>, &mut ReadSet) {
         let Self { shared, tables, history, snapshot, read_set, .. } = self;
         (Looker { shared, tables, history, snapshot }, read_set)
     }
@@ -221,11 +221,9 @@ impl<P: Protocol> Body<P> {
             return Ok(());
         };
         let is_own = seen.time == LATEST;
-        let (mut passed, mut row) = {
-            let range = self.read_set.range_of(place, cursor);
-            range.records += 1;
-            (range.passed, Vec::new())
-        };
+        let range = self.read_set.range_of(place, cursor);
+        range.records += 1;
+        let mut passed = range.passed;
         if is_found && !is_own {
             let time = if seen.time <= since { 0 } else { seen.time };
             passed.note(cursor.last_key(), (time, true));
@@ -234,7 +232,7 @@ impl<P: Protocol> Body<P> {
             let at = if is_own { at } else { seen.time };
             let (looker, _) = self.looker();
             let look = Look { at, since, own: looker.history };
-            looker.pass(table, record, (&mut *cursor, &mut row), look, &mut passed, guard);
+            looker.pass(table, record, (&mut *cursor, &mut Vec::new()), look, &mut passed, guard);
         }
         let range = self.read_set.range_of(place, cursor);
         let is_noted = passed != range.passed;
