@@ -14,10 +14,12 @@
 //! Files:
 //! * `none`: no logs, as the baseline; `serial`: one log; `taurus`: parallel logs; `silor`,
 //!   `plover`: parallel logs, for comparison;
-//! * `milestones`: what protocols share whose records have stamps;
+//! * `milestones`: what protocols share whose records have stamps; `anchors`, `vectors`: those whose records
+//!   are read against anchors;
 //! * `list`: which name means which of them;
 //! * `recovery`: the recovery half, and how protocols to come fit into it.
 
+mod anchors;
 pub mod list;
 mod milestones;
 pub mod none;
@@ -26,6 +28,7 @@ mod recovery;
 pub mod serial;
 pub mod silor;
 pub mod taurus;
+mod vectors;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -40,10 +43,13 @@ use crate::log::manifest::{LogShape, Manifest};
 use crate::log::record::{Commit, MAX_LOGS};
 use crate::lsn::Lsn;
 
+use self::anchors::{AnchorDuty, Anchors, Names};
 use self::milestones::{DurableStamps, Milestones, StampOrder};
 pub use self::recovery::{
     Counts, Cut, EVERY_STAMP, FieldReader, Follows, KeptFollows, Order, Positions, Recovery,
 };
+pub use self::vectors::compress;
+use self::vectors::{decompress, skip_vector};
 use crate::log::Logs;
 use crate::log::append::CommitPlace;
 pub use crate::log::{Append, AppendProgress};

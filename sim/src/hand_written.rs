@@ -18,8 +18,8 @@ use hyades_engine::log::record::{
 };
 use hyades_engine::log::store::block::{BLOCK_HEADER_BYTES, BlockHeader, SegmentHeader, encode_block_header};
 use hyades_engine::log::store::{LogIdentity, segment_path};
+use hyades_engine::protocol::compress;
 use hyades_engine::protocol::list::log_shape;
-use hyades_engine::protocol::taurus::compress;
 use hyades_engine::recovery::{Recovered, recover};
 use hyades_engine::storage::databases::Databases;
 use hyades_engine::storage::table::{Table, TableState};

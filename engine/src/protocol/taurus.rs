@@ -41,21 +41,14 @@
 //! Every log is durable up to the LV's entry. Nothing else counts, not the order inside a log (pitfall 8).
 //!
 //! # Anchors
-//! The logger of a log also appends its anchors (algorithm 5, FlushPLV): one after a segment's first block,
-//! then when enough log or enough time has passed. The start of a stream counts as an anchor of zeroes.
-//! Anchors are appended just before a block that is due anyway. Only a log whose anchor lags far behind the
-//! others gets a block for its anchor alone, because its records must store what the anchor does not cover. A
-//! log that has been idle for a while gets such a block as well, once: when everything has come to rest, the
-//! floor then covers all that a vector can name, and whatever waits to be forgotten (a tombstone, say) can
-//! be. What an anchor itself adds to a log is named by no vector and requires no further anchor.
-//!
-//! The *floor*, the element-wise minimum of the published anchors of all logs that are at work, is what an
-//! absent tuple reads as (pitfall 19). It is at most the anchor before a record, so it costs no bytes there.
-//! In a log that was idle it costs a few.
+//! The paper's LPLV. The logger of a log also appends its anchors (`anchors`). The *floor*, the element-wise
+//! minimum of the published anchors of all logs that are at work, is what an absent tuple reads as (pitfall
+//! 19). It is at most the anchor before a record, so it costs no bytes there. In a log that was idle it costs
+//! a few.
 //!
 //! # Recovery
 //! ELV = the end of the last whole record of each log. A record's LV is what its field names, raised by the
-//! last anchor before it (`VectorReader`, algorithm 5). The record counts if its LV <= ELV, and is replayed
+//! last anchor before it (`vectors`, algorithm 5). The record counts if its LV <= ELV, and is replayed
 //! when RLV covers its LV (algorithms 3 and 4: `recovery::schedule`).
 //!
 //! # Where we differ from the paper and why
@@ -85,37 +78,22 @@ mod wrong_order;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
-use crossbeam_utils::CachePadded;
 use hyades_types::error::Result;
-use smallvec::SmallVec;
 
 use self::log_choice::LogChoice;
 use super::{
-    Append, AppendProgress, CommitPayload, FieldReader, Follows, Order, Positions, Protocol, Recovery,
-    Reserved, check_logs, parallel_logs,
+    AnchorDuty, Anchors, Append, AppendProgress, CommitPayload, FieldReader, Follows, Names, Order,
+    Positions, Protocol, Recovery, Reserved, check_logs, compress, decompress, parallel_logs, skip_vector,
 };
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{LogShape, Manifest};
-use crate::log::record::varint::{read_varint, write_varint};
-use crate::log::record::{Control, MAX_LOGS, Malformed, encode_anchor, read_position, write_position};
-use crate::log::{DurableBlock, LoggerDuty, Logs, RunningLogs};
+use crate::log::record::{Control, Malformed};
+use crate::log::{LoggerDuty, Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector, logs_in};
 use crate::mutant::{self, Mutant};
-use crate::sync::now;
-
-/// An anchor is due after this much of the own log ...
-const ANCHOR_LOG_BYTES: u64 = 16 << 10;
-/// ... or after this time, if some log has become durable by this much.
-const ANCHOR_INTERVAL: Duration = Duration::from_millis(1);
-const ANCHOR_PROGRESS_BYTES: u64 = 4 << 10;
-/// A log without traffic of its own follows the others at this distance.
-const IDLE_ANCHOR_BYTES: u64 = 256 << 10;
-/// A log without traffic raises the floor to the current positions after this time.
-const LAST_ANCHOR_DELAY: Duration = Duration::from_secs(1);
 
 /// Taurus: parallel logs ordered by LSN vectors.
 pub struct Taurus {
@@ -187,8 +165,8 @@ impl Protocol for Taurus {
 
     fn start(config: &Config, manifest: &mut Manifest) -> Result<Taurus> {
         let shape = Taurus::log_shape(config);
-        let anchors = Arc::new(Anchors::new(shape.logs));
-        let duty = |log| Box::new(AnchorDuty::new(&anchors, log)) as Box<dyn LoggerDuty>;
+        let (anchors, durable) = (Arc::new(Anchors::new(shape.logs)), Arc::new(Durable));
+        let duty = |log| Box::new(AnchorDuty::new(&anchors, &durable, log)) as Box<dyn LoggerDuty>;
         let logs = Logs::start(config, shape, manifest, duty)?;
         Ok(Taurus { logs, anchors, shared_block_bytes: config.shared_block_bytes })
     }
@@ -330,215 +308,17 @@ impl Protocol for Taurus {
     }
 }
 
-/// An LSN vector that one thread writes and every committing one reads, on cache lines of its own.
-type SharedVector = CachePadded<[AtomicU64; MAX_LOGS]>;
+/// Anchors name durable positions (invariant 6).
+struct Durable;
 
-/// The state of the logs' anchors. Entries are raised one by one, which is safe because each only grows.
-struct Anchors {
-    /// The last published anchor of each log.
-    published: Box<[SharedVector]>,
-    /// Element-wise minimum of the published anchors of the logs that were at work.
-    floor: SharedVector,
-    /// Up to where LSN vectors may name positions of each log: the ends of blocks that hold more than an
-    /// anchor.
-    named: Box<[CachePadded<AtomicU64>]>,
-}
-
-impl Anchors {
-    fn new(logs: usize) -> Anchors {
-        let zeroes = || CachePadded::new([const { AtomicU64::new(0) }; MAX_LOGS]);
-        Anchors {
-            published: (0..logs).map(|_| zeroes()).collect(),
-            floor: zeroes(),
-            named: (0..logs).map(|_| CachePadded::default()).collect(),
-        }
-    }
-
-    /// The last anchor published by `log`.
+impl Names for Durable {
     #[inline]
-    fn published(&self, log: usize) -> &[AtomicU64] {
-        &self.published[log][..self.published.len()]
-    }
-
-    /// What an absent tuple's LSN vector reads as, and what may be forgotten (pitfall 19). Entries only grow.
-    #[inline]
-    fn floor(&self) -> &[AtomicU64] {
-        &self.floor[..self.published.len()]
-    }
-
-    /// Vectors may name this position of the log from now on.
-    fn note_named(&self, log: usize, position: Lsn) {
-        if self.named[log].load(Ordering::Acquire) < position.0 {
-            self.named[log].fetch_max(position.0, Ordering::AcqRel);
+    fn position(&self, logs: &Logs, log: usize) -> u64 {
+        if mutant::is_active(Mutant::AnchorsInsideRecords) {
+            return logs.watch().durable(log).0;
         }
+        logs.whole(log).0
     }
-
-    /// Whether vectors may name positions that this anchor of a log does not cover.
-    fn is_named_above(&self, anchor: &[u64]) -> bool {
-        anchor.iter().zip(self.named.iter()).any(|(anchor, named)| *anchor < named.load(Ordering::Acquire))
-    }
-
-    /// The anchor is in the buffer: compression may use it, and the floor may follow.
-    fn publish(&self, logs: &Logs, log: usize, durable: &[u64]) {
-        for (entry, position) in self.published(log).iter().zip(durable) {
-            entry.store(*position, Ordering::Release);
-        }
-        let is_busy = |other: &usize| *other == log || logs.reserved(*other) > logs.watch().durable(*other);
-        let busy: SmallVec<[usize; 8]> = (0..logs.count()).filter(is_busy).collect();
-        for (of, floor) in self.floor().iter().enumerate() {
-            let lowest = busy.iter().map(|log| self.published[*log][of].load(Ordering::Acquire)).min();
-            let lowest = lowest.unwrap_or(0);
-            if floor.load(Ordering::Acquire) < lowest {
-                floor.fetch_max(lowest, Ordering::AcqRel);
-            }
-        }
-    }
-}
-
-/// The content of an anchor: up to where each log is durable.
-#[inline]
-fn durable_records(logs: &Logs, log: usize) -> u64 {
-    if mutant::is_active(Mutant::AnchorsInsideRecords) {
-        return logs.watch().durable(log).0;
-    }
-    logs.whole(log).0
-}
-
-/// Whether some log has become durable by this much since the anchor.
-fn lags(logs: &Logs, anchor: &[u64], bytes: u64) -> bool {
-    anchor.iter().enumerate().any(|(log, position)| durable_records(logs, log) - position >= bytes)
-}
-
-/// Appends the anchors of one log (section *Anchors*).
-struct AnchorDuty {
-    anchors: Arc<Anchors>,
-    log: usize,
-    /// What the last anchor holds.
-    durable: Vec<u64>,
-    /// Where the last anchor ends. `None` when one is overdue.
-    last: Option<Lsn>,
-    last_time: Instant,
-    /// The end of the last block.
-    written: Lsn,
-    /// The place of an anchor that was appended to an empty buffer.
-    lone: Option<(Lsn, Lsn)>,
-    /// Since when there has been nothing to write.
-    idle_since: Option<Instant>,
-    /// There was no room for an anchor.
-    is_refused: bool,
-    scratch: Vec<u8>,
-}
-
-impl AnchorDuty {
-    /// The start of every stream counts as an anchor of zeroes.
-    fn new(anchors: &Arc<Anchors>, log: usize) -> AnchorDuty {
-        AnchorDuty {
-            anchors: Arc::clone(anchors),
-            log,
-            durable: vec![0; anchors.published.len()],
-            last: Some(Lsn::ZERO),
-            last_time: now(),
-            written: Lsn::ZERO,
-            lone: None,
-            idle_since: None,
-            is_refused: false,
-            scratch: Vec::new(),
-        }
-    }
-
-    /// Appends an anchor and publishes it (invariant 6), unless the buffer has no room.
-    fn append(&mut self, logs: &Logs) -> Option<Lsn> {
-        for (log, position) in self.durable.iter_mut().enumerate() {
-            *position = durable_records(logs, log);
-        }
-        // Looked at before the place is reserved.
-        let mut time = logs.clock().now();
-        if mutant::is_active(Mutant::AnchorDatedLate) {
-            // As if others had drawn their times meanwhile.
-            time += 1;
-        }
-        encode_anchor(&mut self.scratch, &self.durable, Some(time));
-        let end = logs.append_control(self.log, &self.scratch)?;
-        self.last = Some(end);
-        self.last_time = now();
-        self.anchors.publish(logs, self.log, &self.durable);
-        Some(end)
-    }
-
-    fn is_due_before_block(&self, logs: &Logs) -> bool {
-        let Some(last) = self.last else { return true };
-        self.written.0.saturating_sub(last.0) >= ANCHOR_LOG_BYTES
-            || (lags(logs, &self.durable, ANCHOR_PROGRESS_BYTES)
-                && now().duration_since(self.last_time) >= ANCHOR_INTERVAL)
-    }
-}
-
-impl LoggerDuty for AnchorDuty {
-    fn before_block(&mut self, logs: &Logs) {
-        self.idle_since = None;
-        if self.is_due_before_block(logs) {
-            self.append(logs);
-        }
-    }
-
-    fn after_block(&mut self, logs: &Logs, block: &DurableBlock) {
-        self.written = block.end;
-        let is_lone = self.lone.take() == Some((block.start, block.end));
-        if !is_lone {
-            self.anchors.note_named(self.log, block.end);
-        }
-        if block.is_first_in_segment && block.start > Lsn::ZERO {
-            self.last = None;
-        }
-        // Logs without traffic get an anchor now and then: those whose anchors lag this far behind.
-        let bytes = if is_lone { 1 } else { IDLE_ANCHOR_BYTES };
-        for other in (0..logs.count()).filter(|other| *other != self.log) {
-            if block.end.0 - self.anchors.published[other][self.log].load(Ordering::Acquire) >= bytes {
-                logs.ring(other);
-            }
-        }
-    }
-
-    fn when_idle(&mut self, logs: &Logs) -> bool {
-        self.is_refused = false;
-        let since = *self.idle_since.get_or_insert_with(now);
-        let is_last_due =
-            self.anchors.is_named_above(&self.durable) && now().duration_since(since) >= LAST_ANCHOR_DELAY;
-        if !is_last_due && !lags(logs, &self.durable, IDLE_ANCHOR_BYTES) {
-            return false;
-        }
-        // Further anchors of the same idle period are as far apart.
-        self.idle_since = Some(now());
-        // A record that a worker appends at this moment shares the anchor's block, which then is not the
-        // anchor's alone.
-        self.lone = self.append(logs).map(|end| (Lsn(end.0 - self.scratch.len() as u64), end));
-        self.is_refused = self.lone.is_none();
-        !self.is_refused
-    }
-
-    fn is_due(&self, logs: &Logs) -> bool {
-        !self.is_refused && lags(logs, &self.durable, IDLE_ANCHOR_BYTES)
-    }
-
-    fn rest(&self, _logs: &Logs) -> Option<Duration> {
-        self.anchors.is_named_above(&self.durable).then_some(LAST_ANCHOR_DELAY)
-    }
-}
-
-/// Appends the field of a record (algorithm 5, Compress): a bitmap of the logs whose entry exceeds the
-/// anchor, then those entries, absolute and not relative to the anchor, so that a record that lands after a
-/// newer anchor still decompresses upwards. Returns the bitmap.
-pub fn compress(vector: &[u64], anchor: impl Iterator<Item = u64>, into: &mut Vec<u8>) -> u64 {
-    debug_assert!(vector.len() <= MAX_LOGS);
-    let mut bitmap = 0_u64;
-    for (log, (entry, anchor)) in vector.iter().zip(anchor).enumerate() {
-        bitmap |= u64::from(*entry > anchor) << log;
-    }
-    write_varint(into, bitmap);
-    for log in logs_in(bitmap) {
-        write_position(into, vector[log]);
-    }
-    bitmap
 }
 
 /// A record comes after everything that its LV covers.
@@ -556,7 +336,7 @@ impl Recovery for VectorOrder {
     }
 }
 
-/// Decompresses LVs. What `compress` has left out is at most the last anchor, zeroes before the first.
+/// Decompresses LVs.
 struct VectorReader {
     positions: Positions,
 }
@@ -570,25 +350,13 @@ impl FieldReader for VectorReader {
 
     fn field_bytes(&self, content: &[u8]) -> std::result::Result<usize, Malformed> {
         let mut offset = 0;
-        let bitmap = read_varint(content, &mut offset)?;
-        for _ in 0..bitmap.count_ones() {
-            read_position(content, &mut offset)?;
-        }
+        skip_vector(content, &mut offset)?;
         Ok(offset)
     }
 
-    /// Algorithm 5, Decompress.
     fn read(&mut self, field: &[u8]) -> std::result::Result<(), Malformed> {
         self.positions.begin();
-        let mut offset = 0;
-        let bitmap = read_varint(field, &mut offset)?;
-        if bitmap != 0 && bitmap.ilog2() as usize >= self.positions.logs() {
-            return Err(Malformed { offset: 0, reason: "an LSN vector names a log that does not exist" });
-        }
-        for log in logs_in(bitmap) {
-            self.positions.name(log, read_position(field, &mut offset)?);
-        }
-        Ok(())
+        decompress(field, &mut 0, &mut self.positions)
     }
 
     fn follows(&self) -> Follows<'_> {

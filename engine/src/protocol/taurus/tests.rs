@@ -1,6 +1,7 @@
 //! Which transactions depend on which, and what the record and the token say about it.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,7 +11,7 @@ use crate::config::Config;
 use crate::disk::Disk;
 use crate::disk::controlled::ControlledDisk;
 use crate::log::manifest::Manifest;
-use crate::log::record::{Anchor, Commit, RecordBody};
+use crate::log::record::{Anchor, Commit, MAX_LOGS, RecordBody};
 use crate::log::set::LogSource;
 use crate::log::store::LogReader;
 

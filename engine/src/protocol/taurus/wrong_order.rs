@@ -18,9 +18,9 @@ pub(super) fn append<'a>(
 ) -> Result<Append<Reserved<'a>>> {
     use std::sync::atomic::Ordering;
 
-    use super::compress;
     use crate::log::append::CommitPlace;
     use crate::log::record::{CommitHeader, HEADER_BYTES, encode_commit, filler_header};
+    use crate::protocol::compress;
 
     let logs = &taurus.logs;
     let room = (payload.operations.len() + 40 + 10 * logs.count()).next_multiple_of(8);

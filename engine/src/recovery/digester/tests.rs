@@ -16,7 +16,7 @@ use crate::log::manifest::{Checkpoint, Incarnation, LogShape, Manifest};
 use crate::log::record::{Commit, OperationsWriter};
 use crate::log::{Append, AppendProgress, Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector};
-use crate::protocol::taurus::compress;
+use crate::protocol::compress;
 use crate::recovery::cut;
 use crate::recovery::digest::{self, Digest};
 use crate::recovery::last_positions::Last;
