@@ -19,6 +19,8 @@ pub enum ProtocolKind {
     /// Parallel logs ordered by LSN vectors.
     #[default]
     Taurus,
+    /// Parallel logs whose records name those that they follow.
+    TaurusGraph,
     /// Parallel logs ordered by epochs.
     SiloR,
     /// Parallel logs, each of a part of the data, ordered by global sequence numbers.
@@ -26,10 +28,11 @@ pub enum ProtocolKind {
 }
 
 impl ProtocolKind {
-    pub const ALL: [ProtocolKind; 5] = [
+    pub const ALL: [ProtocolKind; 6] = [
         ProtocolKind::None,
         ProtocolKind::Serial,
         ProtocolKind::Taurus,
+        ProtocolKind::TaurusGraph,
         ProtocolKind::SiloR,
         ProtocolKind::Plover,
     ];
@@ -40,6 +43,7 @@ impl ProtocolKind {
             ProtocolKind::None => "none",
             ProtocolKind::Serial => "serial",
             ProtocolKind::Taurus => "taurus",
+            ProtocolKind::TaurusGraph => "taurus_graph",
             ProtocolKind::SiloR => "silor",
             ProtocolKind::Plover => "plover",
         }
@@ -51,6 +55,9 @@ impl ProtocolKind {
             ProtocolKind::None => "No log: nothing survives the process",
             ProtocolKind::Serial => "One log",
             ProtocolKind::Taurus => "Parallel logs ordered by LSN vectors",
+            ProtocolKind::TaurusGraph => {
+                "Parallel logs whose records name those that they follow; for comparison"
+            }
             ProtocolKind::SiloR => "Parallel logs ordered by epochs, of data only; for comparison",
             ProtocolKind::Plover => "Parallel logs, each of a part of the data; for comparison",
         }
@@ -58,7 +65,7 @@ impl ProtocolKind {
 
     /// Whether it writes as many logs as are configured.
     pub const fn has_parallel_logs(self) -> bool {
-        matches!(self, ProtocolKind::Taurus | ProtocolKind::SiloR | ProtocolKind::Plover)
+        !matches!(self, ProtocolKind::None | ProtocolKind::Serial)
     }
 
     pub fn named(name: &str) -> Option<ProtocolKind> {
@@ -153,10 +160,13 @@ pub struct Config {
     pub log_directories: Vec<PathBuf>,
     pub protocol: ProtocolKind,
     pub control: ControlKind,
-    /// Number of logs of the next incarnation (Taurus, Silo-R and Plover).
+    /// Number of logs of the next incarnation, if it has parallel logs.
     pub logs: usize,
     /// How long an epoch lasts (Silo-R).
     pub epoch: Duration,
+    /// A record names at most this many transactions that it follows, and beyond that positions (the
+    /// dependency graph).
+    pub predecessors: usize,
     /// Size of one segment file, a multiple of 4096.
     pub segment_bytes: u64,
     /// What a block of a log is padded to, a power of two from 512 to 4096. `None`: a sector of the device
@@ -223,6 +233,7 @@ impl Config {
             control: ControlKind::default(),
             logs: 2,
             epoch: Duration::from_millis(40),
+            predecessors: 16,
             segment_bytes: 64 << 20,
             log_sector_bytes: None,
             log_buffer_bytes: 16 << 20,

@@ -29,8 +29,9 @@ use crate::log::set::{Chunk, LogEnd, LogSource};
 use crate::log::store::{LogReader, parse_segment_name};
 use crate::lsn::{Lsn, LsnVector};
 use crate::protocol::list::recovery;
-use crate::protocol::{Counts, Cut, EVERY_STAMP, Follows, Order};
-use crate::recovery::find_stamp;
+use crate::protocol::{Counts, Cut, EVERY_STAMP, Follows, Order, RecordId};
+use crate::recovery::dead::{MayBeDead, find_dead};
+use crate::recovery::find_unknown;
 use crate::recovery::records::{Assembled, Body, Damaged, Said, Seen, Walk, What};
 
 /// A database directory that is only read.
@@ -85,6 +86,14 @@ impl TransactionEntry<'_> {
     /// Where a replay waits for each log, in logs that count up to these ends.
     pub fn positions_up_to(&self, ends: &LsnVector) -> LsnVector {
         self.follows.positions(self.start, ends)
+    }
+
+    /// With a protocol whose records name others: those, and where a replay waits for each log beside them.
+    pub fn named(&self, ends: &LsnVector) -> Option<(LsnVector, Vec<RecordId>)> {
+        let Follows::Predecessors(_) = self.follows else { return None };
+        let mut positions = Vec::new();
+        self.follows.extend_positions(self.start, ends, &mut positions);
+        Some((LsnVector::from_slice(&positions), self.follows.ids().to_vec()))
     }
 
     /// Whether recovery replays it, in logs that count so far.
@@ -294,6 +303,11 @@ impl Inspection {
             .is_ok_and(|recovery| recovery.order() == Order::Total)
     }
 
+    /// Whether records name the transactions that they follow.
+    pub fn has_ids(&self, incarnation: &Incarnation) -> bool {
+        recovery(&incarnation.protocol, incarnation.logs).is_ok_and(|recovery| recovery.has_ids())
+    }
+
     /// Whether stamps, and not positions, say what each transaction of an incarnation follows.
     pub fn has_stamps(&self, incarnation: &Incarnation) -> bool {
         recovery(&incarnation.protocol, incarnation.logs).is_ok_and(|recovery| recovery.has_stamps())
@@ -302,22 +316,36 @@ impl Inspection {
     /// Up to where the logs count: the frozen ends, or for the last incarnation what is there now.
     pub fn cut(&self, incarnation: &Incarnation) -> Result<Cut> {
         if let Some(cut) = Cut::of(incarnation) {
-            if incarnation.stamp.is_some() || !self.has_stamps(incarnation) {
-                return Ok(cut);
-            }
-            // A backup does not say the last stamp that counts.
             let config = Config { disk: Arc::clone(&self.disk), ..Config::new(&self.data_directory) };
-            let stamp = find_stamp(&config, &self.manifest, incarnation)?;
-            return Ok(Cut::at(&cut.limit, stamp.unwrap_or(EVERY_STAMP)));
-        }
-        let (mut ends, mut complete) = (LsnVector::zero(incarnation.logs), EVERY_STAMP);
-        for log in 0..incarnation.logs {
-            let (end, stamp) = self.walk(incarnation, log, |_| Ok(ControlFlow::Continue(())))?;
-            ends.raise_entry(log, end.map_or(Lsn::ZERO, |end| end.whole_records));
-            complete = complete.min(stamp);
+            return Ok(find_unknown(&config, &self.manifest, incarnation)?.unwrap_or(cut));
         }
         let checkpoint = self.manifest.checkpoint_of(incarnation);
-        Ok(Cut::at(&ends, complete.max(checkpoint.and_then(|checkpoint| checkpoint.stamp).unwrap_or(0))))
+        let has_ids = recovery(&incarnation.protocol, incarnation.logs)?.has_ids();
+        let (mut ends, mut complete) = (LsnVector::zero(incarnation.logs), EVERY_STAMP);
+        let known = checkpoint.map_or(&[][..], |checkpoint| &checkpoint.settled);
+        let (mut settled, mut all) = (LsnVector::from_slice(known), Vec::new());
+        for log in 0..incarnation.logs {
+            let mut may_be_dead = MayBeDead::new(log);
+            let (end, stamp) = self.walk(incarnation, log, |entry| {
+                match &entry.body {
+                    EntryBody::Transaction(transaction) if has_ids => {
+                        may_be_dead.note(entry.end, transaction.follows);
+                    }
+                    EntryBody::Control(Control::Anchor(anchor)) => {
+                        settled.raise(anchor.durable.entries());
+                        may_be_dead.settle(settled.get(log));
+                    }
+                    _ => {}
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
+            ends.raise_entry(log, end.map_or(Lsn::ZERO, |end| end.whole_records));
+            complete = complete.min(stamp);
+            all.push(may_be_dead);
+        }
+        let known = checkpoint.and_then(|checkpoint| checkpoint.stamp).unwrap_or(0);
+        let dead = find_dead(all, &ends, &settled);
+        Ok(Cut::at(&ends, complete.max(known)).without(dead))
     }
 
     /// The tables, routines and sequences that the logs up to and including this incarnation have known,

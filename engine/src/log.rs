@@ -42,7 +42,7 @@ use durable::DurableWatch;
 use hyades_types::error::{Error, FatalError, Result, sqlstate};
 pub use logger::LoggerDuty;
 use logger::{Logger, WriterRole};
-use manifest::{Checkpoint, Incarnation, LogShape, Manifest, ManifestStore};
+use manifest::{Checkpoint, Incarnation, LogShape, Manifest, ManifestStore, UpToEnd};
 use places::{log_set, manifest_store, new_log_set};
 use record::MAX_LOGS;
 pub use set::DurableBlock;
@@ -380,7 +380,8 @@ impl Logs {
             // What a session has appended meanwhile may be in one log, and what it follows not in another
             // one.
             let stamp = self.stamps.as_ref().map(|_| self.watch.durable_stamp());
-            incarnation.freeze(&LsnVector::from_slice(&ends), stamp);
+            let up_to_end = UpToEnd { stamp, ..UpToEnd::default() };
+            incarnation.freeze(&LsnVector::from_slice(&ends), up_to_end);
         }
         self.manifests.store(&manifest)
     }

@@ -143,6 +143,16 @@ pub enum Mutant {
     GsnOfOwnLogs,
     /// A milestone of Plover names a GSN, but does not raise that of its log.
     HeartbeatBesideLatch,
+    /// A log of the dependency graph is settled up to where it is durable, although what its transactions
+    /// follow may not be.
+    DurableIsSettled,
+    /// A transaction of the dependency graph that follows too many names the largest id of each log in place
+    /// of them.
+    LargestOfEachLog,
+    /// Its answer waits only for the records that it follows, not for what those follow.
+    AnswerOfOwnRecord,
+    /// A record counts although one that it follows is dead.
+    DeadNotPassedOn,
     /// The last stamp that counts is that up to which one log is complete, not all of them.
     StampOfTheFurthest,
     /// A replay key by key takes all logs for known up to the time up to which one of them is.
@@ -155,7 +165,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 66] = [
+    pub const ALL: [Mutant; 70] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -218,6 +228,10 @@ impl Mutant {
         Mutant::PartWithoutLatch,
         Mutant::GsnOfOwnLogs,
         Mutant::HeartbeatBesideLatch,
+        Mutant::DurableIsSettled,
+        Mutant::LargestOfEachLog,
+        Mutant::AnswerOfOwnRecord,
+        Mutant::DeadNotPassedOn,
         Mutant::StampOfTheFurthest,
         Mutant::BoundOfTheFurthest,
         Mutant::RangeOpenedTooEarly,

@@ -12,7 +12,7 @@
 //! imports another protocol.
 //!
 //! Files:
-//! * `none`: no logs, as the baseline; `serial`: one log; `taurus`: parallel logs; `silor`,
+//! * `none`: no logs, as the baseline; `serial`: one log; `taurus`: parallel logs; `taurus_graph`, `silor`,
 //!   `plover`: parallel logs, for comparison;
 //! * `milestones`: what protocols share whose records have stamps; `anchors`, `vectors`: those whose records
 //!   are read against anchors;
@@ -28,6 +28,7 @@ mod recovery;
 pub mod serial;
 pub mod silor;
 pub mod taurus;
+pub mod taurus_graph;
 mod vectors;
 
 use std::sync::Arc;
@@ -46,7 +47,8 @@ use crate::lsn::Lsn;
 use self::anchors::{AnchorDuty, Anchors, Names};
 use self::milestones::{DurableStamps, Milestones, StampOrder};
 pub use self::recovery::{
-    Counts, Cut, EVERY_STAMP, FieldReader, Follows, KeptFollows, Order, Positions, Recovery,
+    Counts, Cut, EVERY_STAMP, FieldReader, Follows, KeptFollows, Order, Positions, Predecessors, RecordId,
+    Recovery,
 };
 pub use self::vectors::compress;
 use self::vectors::{decompress, skip_vector};

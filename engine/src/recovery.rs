@@ -25,9 +25,9 @@
 //!
 //! Files:
 //! * `records`: one walk through the records of a log, for all that follows;
-//! * before replay: `cut`, `tail` (what the logs say of each table), from `each_log` a `log_summary` and its
-//!   `last_positions`; `extents` (where in the logs records of a table lie); `digest` and `digester` (the
-//!   same, kept by a running server); `early_load`;
+//! * before replay: `cut`, `dead`, `tail` (what the logs say of each table), from `each_log` a `log_summary`
+//!   and its `last_positions`; `extents` (where in the logs records of a table lie); `digest` and `digester`
+//!   (the same, kept by a running server); `early_load`;
 //! * replay: `incarnation` (all logs of one), `scope` (which records count), `replay_source` (one log),
 //!   `extent_source` (parts of one), `by_key`, `schedule`, their `workers`, `replay` (a transaction),
 //!   `command` (a call), `pieces` (a large transaction), `logged_patch`;
@@ -52,6 +52,7 @@
 mod by_key;
 mod command;
 mod cut;
+pub(crate) mod dead;
 mod digest;
 mod digester;
 mod each_log;
@@ -106,13 +107,12 @@ use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::{log_set, manifest_store};
 use crate::lsn::LsnVector;
 use crate::procedure::compiled_routine::RoutineCompiler;
-use crate::protocol::EVERY_STAMP;
 use crate::storage::databases::Databases;
 use crate::storage::opening::Opening;
 use crate::txn::replay_versions::ReplayVersions;
 
 pub use self::cut::LogTail;
-pub(crate) use self::cut::find_stamp;
+pub(crate) use self::cut::find_unknown;
 pub(crate) use self::digest::remove_foreign as remove_foreign_digests;
 pub(crate) use self::digester::Digester;
 pub(crate) use self::on_demand::{Followers, Restarted};
@@ -717,11 +717,9 @@ fn freeze_ends(
     let (mut tails, mut said) = (Vec::new(), HashMap::new());
     for place in 0..manifest.incarnations.len() {
         let incarnation = &manifest.incarnations[place];
-        if let Some(end) = incarnation.frozen_end() {
-            // A backup does not say the last stamp that counts.
-            if incarnation.stamp.is_none() {
-                let stamp = find_stamp(config, manifest, incarnation)?;
-                manifest.incarnations[place].freeze(&end, stamp);
+        if incarnation.end.is_some() {
+            if let Some(cut) = find_unknown(config, manifest, incarnation)? {
+                manifest.incarnations[place].freeze(&cut.limit, cut.up_to_end());
             }
             continue;
         }
@@ -737,8 +735,7 @@ fn freeze_ends(
         let concluded: Option<Vec<Said>> =
             summaries.into_iter().map(|summary| summary.conclude(&cut)).collect();
         said.extend(concluded.filter(|_| databases.is_some()).map(|said| (incarnation.number, said)));
-        let stamp = (cut.stamp_known != EVERY_STAMP).then_some(cut.stamp_known);
-        manifest.incarnations[place].freeze(&cut.limit, stamp);
+        manifest.incarnations[place].freeze(&cut.limit, cut.up_to_end());
         tails.extend(found);
     }
     Ok((tails, said))

@@ -14,6 +14,7 @@ use std::time::Duration;
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::disk::{Disk, File, MemoryDisk, RealDisk};
 use hyades_engine::inspect::{Entry, EntryBody, Inspection};
+use hyades_engine::log::durable::Durability;
 use hyades_engine::log::manifest::Manifest;
 use hyades_engine::log::record::{Commit, Control, OperationsWriter, RecordBody};
 use hyades_engine::log::set::LogSource;
@@ -22,7 +23,9 @@ use hyades_engine::lsn::{Lsn, LsnVector};
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_engine::protocol::plover::Plover;
 use hyades_engine::protocol::taurus::{Dependencies, Taurus};
+use hyades_engine::protocol::taurus_graph::TaurusGraph;
 use hyades_engine::protocol::{Append, AppendProgress, CommitPayload, Follows, Protocol};
+use hyades_sim::disk::SimulatedDisk;
 use hyades_types::definition::TableId;
 use parking_lot::{Condvar, Mutex};
 
@@ -345,9 +348,111 @@ fn numbers_exceed_what_was_seen() -> bool {
     exceeds
 }
 
+/// The dependency graph with three logs.
+struct Graph {
+    disk: SimulatedDisk,
+    protocol: TaurusGraph,
+}
+
+impl Graph {
+    /// Whose records name at most so many.
+    fn naming(predecessors: usize) -> Graph {
+        let disk = SimulatedDisk::new(1);
+        let (protocol, segment_bytes) = (ProtocolKind::TaurusGraph, 1 << 20);
+        let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+        let config =
+            Config { disk: shared, protocol, segment_bytes, predecessors, logs: 3, ..Config::new("/data") };
+        let protocol = TaurusGraph::start(&config, &mut Manifest::create()).expect("started");
+        Graph { disk, protocol }
+    }
+
+    /// This log does not become durable any more.
+    fn hold(&self, log: usize) {
+        self.disk.hold_writes_under(Some(&Path::new("/data/logs").join(format!("log-{log}"))));
+    }
+
+    /// A transaction in this log that follows these. Returns its mark, and what its answer waits for.
+    fn after(&self, log: usize, marks: &[&[AtomicU64]]) -> (Box<[AtomicU64]>, Durability) {
+        let mut dependencies = self.protocol.new_dependencies();
+        self.protocol.begin(&mut dependencies);
+        marks.iter().for_each(|mark| self.protocol.follow(mark, &mut dependencies));
+        let payload = CommitPayload { operations: b"operations", commit: Commit::default() };
+        let mut progress = AppendProgress::default();
+        while let Append::Wait(ticket) =
+            self.protocol.log_commit(log, &mut dependencies, &payload, &mut progress).expect("room comes")
+        {
+            ticket.wait();
+        }
+        let mark = self.protocol.new_mark();
+        self.protocol.write_mark(&dependencies, &mark);
+        (mark, self.protocol.durability(&self.protocol.watch(), &dependencies))
+    }
+
+    /// How many the last record of a log names by id, and of how many logs it names positions. Ends the run.
+    fn named_last(self, log: usize) -> (usize, usize) {
+        self.disk.hold_writes_under(None);
+        self.protocol.shutdown().expect("nothing failed");
+        let inspection = Inspection::open_on(Arc::new(self.disk), Path::new("/data")).expect("logs");
+        let incarnation = inspection.incarnation(None).expect("one");
+        let mut last = (0, 0);
+        let see = |entry: Entry<'_>| {
+            if let EntryBody::Transaction(transaction) = entry.body
+                && let Follows::Predecessors(named) = transaction.follows
+            {
+                last = (named.ids().len(), named.positions().count());
+            }
+            Ok(ControlFlow::Continue(()))
+        };
+        inspection.read(incarnation, log, see).expect("no damage");
+        last
+    }
+}
+
+/// An answer waits for what is not durable of all that its transaction follows, named or not.
+fn answers_wait_for_all_that_is_followed() -> bool {
+    let graph = Graph::naming(16);
+    graph.hold(0);
+    let (first, _) = graph.after(0, &[]);
+    let (second, _) = graph.after(1, &[&first]);
+    let (_, third) = graph.after(1, &[&second]);
+    graph.after(1, &[]).1.wait().expect("durable");
+    let waits = !third.is_durable();
+    graph.disk.hold_writes_under(None);
+    waits
+}
+
+/// A record names another one that is durable before what that one follows.
+fn what_is_not_settled_is_named() -> bool {
+    let graph = Graph::naming(16);
+    graph.hold(1);
+    let (lost, _) = graph.after(1, &[]);
+    let (mark, _) = graph.after(0, &[&lost]);
+    for _ in 0..3000 {
+        [0, 2].into_iter().for_each(|log| drop(graph.after(log, &[])));
+    }
+    graph.after(2, &[]).1.wait().expect("durable");
+    graph.after(2, &[&mark]);
+    graph.named_last(2) == (1, 0)
+}
+
+/// A record that follows too many names positions that also cover what those follow.
+fn positions_are_closed() -> bool {
+    let graph = Graph::naming(1);
+    // So that no anchor covers it.
+    graph.hold(2);
+    let (root, _) = graph.after(2, &[]);
+    let (first, _) = graph.after(0, &[&root]);
+    let (second, _) = graph.after(0, &[]);
+    graph.after(1, &[&first, &second]);
+    graph.named_last(1) == (0, 2)
+}
+
 #[test]
 fn every_mutant_is_caught() {
-    let checks: [(Mutant, fn() -> bool); 8] = [
+    let checks: [(Mutant, fn() -> bool); 11] = [
+        (Mutant::AnswerOfOwnRecord, answers_wait_for_all_that_is_followed),
+        (Mutant::DurableIsSettled, what_is_not_settled_is_named),
+        (Mutant::LargestOfEachLog, positions_are_closed),
         (Mutant::GsnOfOwnLogs, numbers_exceed_what_was_seen),
         (Mutant::AnchorDatedLate, anchors_are_earlier_than_what_follows),
         // Whether blocks fill segments is a race between worker and logger.

@@ -2,8 +2,8 @@
 //!
 //! Each test says which bytes are durable and what must therefore be found. The parts: `cut` (what counts),
 //! `damage` (what is refused), `incarnations` (restarts, crashes during recovery), `contention` (records that
-//! wait for each other), `calls` (routines that are gone or have another version), `dumps` (what each reader
-//! of logs sees).
+//! wait for each other), `graph` (records that name others), `calls` (routines that are gone or have another
+//! version), `dumps` (what each reader of logs sees).
 
 #[path = "recovery/calls.rs"]
 mod calls;
@@ -15,6 +15,8 @@ mod cut;
 mod damage;
 #[path = "recovery/dumps.rs"]
 mod dumps;
+#[path = "recovery/graph.rs"]
+mod graph;
 #[path = "recovery/incarnations.rs"]
 mod incarnations;
 

@@ -48,6 +48,23 @@ fn zombie_and_second_crash() -> Result<(), String> {
     expect(&second.disk.after(PowerCut::LoseUnsynced), &[(4, 4)])
 }
 
+/// A record is dead if what it names follows something that was lost.
+fn dead_through_another() -> Result<(), String> {
+    let disk = SimulatedDisk::new(1);
+    let opened = HandWritten::open(&disk, ProtocolKind::TaurusGraph, 3).map_err(|error| error.to_string());
+    let mut written = opened?.0.dated();
+    let table = written.append_naming(0, (&[], &[0; 3]), &[Change::CreateTable]);
+    written.sync_all();
+    let lost = written.append_naming(2, (&[(0, table)], &[]), &[put(1, 1)]);
+    let second = written.append_naming(1, (&[(2, lost)], &[]), &[put(1, 2)]);
+    written.append_naming(0, (&[(1, second)], &[]), &[put(1, 3)]);
+    for log in [0, 1] {
+        written.write(log);
+        written.sync(log);
+    }
+    expect(&written.disk.after(PowerCut::LoseUnsynced), &[])
+}
+
 /// Pitfall 16: what a recovery after a process kill has shown survives a power cut.
 fn kill_then_power_cut() -> Result<(), String> {
     let (mut written, table) = database();
@@ -82,9 +99,10 @@ fn expect(disk: &SimulatedDisk, rows: &[(i64, i64)]) -> Result<(), String> {
 #[test]
 fn every_planted_bug_is_caught() {
     type Scenario = fn() -> Result<(), String>;
-    let scenarios: [(Mutant, Scenario); 4] = [
+    let scenarios: [(Mutant, Scenario); 5] = [
         (Mutant::CommitInLogOrder, unrelated_predecessor_is_lost),
         (Mutant::ZombiesRevived, zombie_and_second_crash),
+        (Mutant::DeadNotPassedOn, dead_through_another),
         (Mutant::NoSyncBeforeCut, kill_then_power_cut),
         (Mutant::IdleWorkerInfinity, crossed_ends),
     ];

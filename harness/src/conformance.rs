@@ -14,6 +14,9 @@ pub(crate) struct Options {
     /// A little of each check: some minutes.
     #[arg(long)]
     short: bool,
+    /// Only the protocols whose names begin like this.
+    #[arg(long, value_name = "PROTOCOL")]
+    only: Option<String>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -21,5 +24,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.short {
         conformance.arg("--short");
     }
+    conformance.args(options.only.iter().flat_map(|only| ["--only", only]));
     tools::run(&mut conformance).context("a protocol does not conform")
 }

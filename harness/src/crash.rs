@@ -60,7 +60,7 @@ pub(crate) struct Options {
     seed: Option<u64>,
     #[arg(long, value_enum, default_value_t = Protocol::Taurus)]
     protocol: Protocol,
-    /// Number of logs (taurus); the server's default if left out.
+    /// Number of logs (all but serial); the server's default if left out.
     #[arg(long)]
     logs: Option<usize>,
     /// A hyades binary; built in the test profile if left out.
@@ -100,6 +100,8 @@ enum Protocol {
     Serial,
     Silor,
     Plover,
+    #[value(name = "taurus_graph")]
+    TaurusGraph,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -124,6 +126,7 @@ impl Options {
             Protocol::Serial => "serial",
             Protocol::Silor => "silor",
             Protocol::Plover => "plover",
+            Protocol::TaurusGraph => "taurus_graph",
         };
         Ok(System::Hyades(Hyades { binary, protocol: protocol.to_owned(), logs: self.logs }))
     }

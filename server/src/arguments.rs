@@ -138,12 +138,16 @@ pub(crate) struct ServeArguments {
     /// How much a transaction block sees of others; a client may ask for another level.
     #[arg(long, value_enum, default_value = "read-committed")]
     isolation: Isolation,
-    /// Number of parallel logs (taurus, silor, plover).
+    /// Number of parallel logs (all protocols but none and serial).
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     logs: u16,
     /// How long an epoch lasts, and an answer waits at most, beside the device (silor).
     #[arg(long, value_name = "TIME", default_value = "40ms", value_parser = epoch)]
     epoch: Duration,
+    /// A log record names at most this many transactions that it follows, and beyond that positions
+    /// (taurus_graph).
+    #[arg(long, value_name = "NUMBER", default_value_t = 16)]
+    predecessors: usize,
     /// Directory for logs; may be repeated: the logs take turns, the one log of serial logging is striped
     /// over all [default: logs in the data directory].
     #[arg(long, value_name = "DIR")]
@@ -358,6 +362,7 @@ impl ServeArguments {
         config.control = self.control;
         config.logs = usize::from(self.logs);
         config.epoch = self.epoch;
+        config.predecessors = self.predecessors;
         config.segment_bytes = u64::from(self.segment_mib) << 20;
         config.log_sector_bytes = self.log_sector_bytes;
         config.log_buffer_bytes = self.log_buffer_mib << 20;

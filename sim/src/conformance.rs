@@ -96,6 +96,7 @@ pub fn cells() -> Vec<Cell> {
         ("serial, 4 stripes".to_owned(), Scenario::striped(4)),
     ];
     protocols.extend(of_logs("taurus", &[1, 2, 8, 64], Scenario::taurus));
+    protocols.extend(of_logs("taurus_graph", &[1, 2, 8], Scenario::taurus_graph));
     protocols.extend(of_logs("silor", &[1, 2, 8], Scenario::silor));
     protocols.extend(of_logs("plover", &[1, 2, 8], Scenario::plover));
     let kinds = [("data", Calls::Data), ("command", Calls::Commands), ("mixed", Calls::Mixed)];

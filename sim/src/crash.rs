@@ -63,6 +63,8 @@ pub struct Scenario {
     pub restart: RestartMode,
     /// As `Config::replays_by_position`.
     pub replays_by_position: bool,
+    /// As `Config::predecessors`.
+    pub predecessors: usize,
 }
 
 /// Which transactions of a script are calls of one routine, and how those are logged.
@@ -104,11 +106,23 @@ impl Scenario {
             takes_checkpoints: false,
             restart: RestartMode::Complete,
             replays_by_position: false,
+            predecessors: Config::new(DATA).predecessors,
         }
     }
 
     pub fn serial() -> Scenario {
         Scenario { protocol: ProtocolKind::Serial, ..Scenario::taurus(1) }
+    }
+
+    /// Taurus with a dependency graph and this many logs.
+    pub fn taurus_graph(logs: usize) -> Scenario {
+        Scenario { protocol: ProtocolKind::TaurusGraph, ..Scenario::taurus(logs) }
+    }
+
+    /// A record names at most this many transactions.
+    #[must_use]
+    pub fn naming(self, predecessors: usize) -> Scenario {
+        Scenario { predecessors, ..self }
     }
 
     /// Silo-R with this many logs, and short epochs.
@@ -190,6 +204,7 @@ impl Scenario {
             recovery_workers: 2,
             restart: self.restart,
             replays_by_position: self.replays_by_position,
+            predecessors: self.predecessors,
             // As long as a few rows.
             checkpoint_range_bytes: Some(200),
             checkpoint_workers: 2,

@@ -18,8 +18,11 @@ use hyades_engine::log::record::{
 };
 use hyades_engine::log::store::block::{BLOCK_HEADER_BYTES, BlockHeader, SegmentHeader, encode_block_header};
 use hyades_engine::log::store::{LogIdentity, segment_path};
+use hyades_engine::lsn::Lsn;
+use hyades_engine::protocol::RecordId;
 use hyades_engine::protocol::compress;
 use hyades_engine::protocol::list::log_shape;
+use hyades_engine::protocol::taurus_graph::write_field;
 use hyades_engine::recovery::{Recovered, recover};
 use hyades_engine::storage::databases::Databases;
 use hyades_engine::storage::table::{Table, TableState};
@@ -186,13 +189,35 @@ impl HandWritten {
 
     /// Appends a transaction with this pre-append LV and returns its end. [`HandWritten::write`] writes it.
     pub fn append(&mut self, log: usize, vector: &[u64], changes: &[Change]) -> u64 {
+        self.append_with(log, changes, |anchor, header| _ = compress(vector, anchor.iter().copied(), header))
+    }
+
+    /// Appends a transaction of the dependency graph that names these records, each by its log and its end,
+    /// and what lies before these positions. Returns its end.
+    pub fn append_naming(
+        &mut self,
+        log: usize,
+        (named, positions): (&[(usize, u64)], &[u64]),
+        changes: &[Change],
+    ) -> u64 {
+        let mut ids: Vec<RecordId> = named.iter().map(|(log, end)| RecordId::new(*log, Lsn(*end))).collect();
+        ids.sort_unstable();
+        self.append_with(log, changes, |anchor, header| write_field(positions, &ids, anchor, header))
+    }
+
+    fn append_with(
+        &mut self,
+        log: usize,
+        changes: &[Change],
+        field: impl FnOnce(&[u64], &mut Vec<u8>),
+    ) -> u64 {
         let operations = encode_changes(changes);
         self.clock = self.clock.map(|clock| clock + 1);
         let is_barrier = changes.iter().any(|change| matches!(change, Change::CreateTable));
         let commit = Commit { time: self.clock, is_barrier, ..Commit::default() };
         let log = &mut self.logs[log];
         let mut record = Vec::new();
-        let field = |header: &mut Vec<u8>| _ = compress(vector, log.anchor.iter().copied(), header);
+        let field = |header: &mut Vec<u8>| field(&log.anchor, header);
         let says = CommitHeader { fragment_of: None, commit };
         let length = encode_commit(&mut record, says, field, operations.len());
         log.push(record, &operations, length)

@@ -661,14 +661,15 @@ fn decode_number(bytes: &[u8]) -> Option<usize> {
     Some((number(bytes)?.wrapping_sub(number(&zero)?)) as usize)
 }
 
-/// The databases: one to four logs and one serial log; closed after one run with few rows, and killed after
-/// the second with many.
+/// The databases: one to four logs, one serial log, and records that name others; closed after one run with
+/// few rows, and killed after the second with many.
 fn subjects(transactions: usize, has_ballast: bool, seed: u64) -> Result<Vec<Subject>, String> {
     let scenarios = [
         Scenario::taurus(if has_ballast { 3 } else { 4 }),
         Scenario::taurus(2),
         Scenario::taurus(1),
         Scenario::serial(),
+        Scenario::taurus_graph(3),
     ];
     let mut subjects = Vec::new();
     for (number, scenario) in scenarios.into_iter().enumerate() {

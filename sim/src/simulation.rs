@@ -111,20 +111,19 @@ pub fn run(seed: u64, flips: u64) -> Result<(Run, Totals), String> {
     let mut random = StdRng::seed_from_u64(seed);
     let replays_by_position = seed.is_multiple_of(3);
     let chosen = choose_scenario(&mut random);
-    // Half of the seeds have the other protocols, which log only data.
+    // Most seeds have other protocols. Two of them log only data.
     let logs = 1 + seed as usize / 4 % 4;
-    let other = match seed % 4 {
-        1 => Some(Scenario::silor(logs)),
-        2 => Some(Scenario::plover(logs)),
-        _ => None,
+    let other = match (seed % 8, chosen.calls) {
+        (1 | 5, Calls::Never) => Scenario::silor(logs),
+        (1 | 5, _) => Scenario::silor(logs).with(Calls::Data),
+        (2 | 6, Calls::Never) => Scenario::plover(logs),
+        (2 | 6, _) => Scenario::plover(logs).with(Calls::Data),
+        (7, calls) => Scenario::taurus_graph(logs).with(calls).naming((seed / 8 % 4) as usize),
+        _ => chosen,
     };
-    let calls = |other: Scenario| match chosen.calls {
-        Calls::Never => other,
-        _ => other.with(Calls::Data),
-    };
-    let Scenario { protocol, logs, calls, .. } = other.map_or(chosen, calls);
+    let Scenario { protocol, logs, calls, predecessors, .. } = other;
     let control = ControlKind::ALL[(seed / SEEDS_OF_A_CONTROL % 3) as usize];
-    let scenario = Scenario { replays_by_position, protocol, control, logs, calls, ..chosen };
+    let scenario = Scenario { replays_by_position, protocol, control, logs, calls, predecessors, ..chosen };
     let outcome = Scheduler::run(seed, move |scheduler| {
         let disk = SimulatedDisk::new(seed);
         let (recorder, totals) = (Arc::default(), Totals::default());

@@ -37,7 +37,7 @@ fn restored(disk: &SimulatedDisk, scenario: Scenario, into: &str, point: PointIn
     observed
 }
 
-fn scenarios() -> [Scenario; 6] {
+fn scenarios() -> [Scenario; 7] {
     [
         Scenario::taurus(2).with(Calls::Mixed),
         Scenario::taurus(4).with(Calls::Commands),
@@ -45,6 +45,7 @@ fn scenarios() -> [Scenario; 6] {
         Scenario::striped(2),
         Scenario::silor(2).with(Calls::Data),
         Scenario::plover(3),
+        Scenario::taurus_graph(2),
     ]
 }
 

@@ -53,7 +53,14 @@ fn what_is_said_to_count_is_what_recovery_replays() {
 
 #[test]
 fn a_copy_recovers_under_each_protocol() {
-    for scenario in [Scenario::taurus(2), Scenario::serial(), Scenario::silor(2), Scenario::plover(3)] {
+    let scenarios = [
+        Scenario::taurus(2),
+        Scenario::serial(),
+        Scenario::silor(2),
+        Scenario::plover(3),
+        Scenario::taurus_graph(3),
+    ];
+    for scenario in scenarios {
         let disk = SimulatedDisk::new(1);
         live(&disk, scenario, &script(1), 0..FIRST, 1).expect("lives");
         let recovered = |disk: &SimulatedDisk| {

@@ -82,6 +82,22 @@ fn silor() {
 }
 
 #[test]
+fn taurus_graph() {
+    try_points(Scenario::taurus_graph(1), 5);
+    try_points(Scenario::taurus_graph(2), 2);
+    try_points(Scenario::taurus_graph(2).with(Calls::Commands), 2);
+    try_points(Scenario::taurus_graph(3).with(Calls::Mixed).naming(1), 3);
+    try_points(Scenario::taurus_graph(4).with(Calls::Data), 5);
+}
+
+#[test]
+fn taurus_graph_while_checkpoints_are_taken_and_restarts_go_on() {
+    try_points(Scenario::taurus_graph(2).checkpointing(), 7);
+    try_points(Scenario::taurus_graph(2).with(Calls::Mixed).on_demand(), 7);
+    try_points(Scenario::taurus_graph(3).with(Calls::Commands).checkpointing().on_demand(), 11);
+}
+
+#[test]
 fn plover() {
     try_points(Scenario::plover(1), 5);
     try_points(Scenario::plover(2).with(Calls::Data), 2);

@@ -18,8 +18,15 @@ use rand::{RngExt, SeedableRng};
 const LIMIT: Duration = Duration::from_secs(60);
 const TRANSACTIONS: usize = 400;
 
-fn scenarios() -> [Scenario; 5] {
-    [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(4), Scenario::silor(2), Scenario::plover(2)]
+fn scenarios() -> [Scenario; 6] {
+    [
+        Scenario::serial(),
+        Scenario::taurus(2),
+        Scenario::taurus(4),
+        Scenario::silor(2),
+        Scenario::plover(2),
+        Scenario::taurus_graph(3),
+    ]
 }
 
 fn script(seed: u64) -> Script {

@@ -94,7 +94,7 @@ fn assert_level(isolation: Isolation, typical: AnomalyKind) {
 }
 
 /// The scenarios that take turns in long runs.
-fn scenarios() -> [Scenario; 11] {
+fn scenarios() -> [Scenario; 12] {
     [
         Scenario::taurus(2),
         Scenario::taurus(4).with(Calls::Mixed),
@@ -107,6 +107,7 @@ fn scenarios() -> [Scenario; 11] {
         Scenario::serial().with(Calls::Mixed).checkpointing(),
         Scenario::silor(2).with(Calls::Data).checkpointing(),
         Scenario::plover(3).with(Calls::Data).checkpointing(),
+        Scenario::taurus_graph(3).with(Calls::Mixed).checkpointing(),
     ]
 }
 
@@ -164,10 +165,15 @@ fn histories_are_strictly_serializable() {
     assert_serializable_across_crashes(Scenario::plover(2), 20);
     assert_serializable_across_crashes(Scenario::plover(3).with(Calls::Data).escalating(), 12);
     assert_serializable_across_crashes(Scenario::plover(2).checkpointing(), 12);
+    assert_serializable_across_crashes(Scenario::taurus_graph(2), 20);
+    assert_serializable_across_crashes(Scenario::taurus_graph(3).with(Calls::Mixed).escalating(), 12);
+    assert_serializable_across_crashes(Scenario::taurus_graph(3).with(Calls::Commands).naming(1), 12);
+    assert_serializable_across_crashes(Scenario::taurus_graph(2).checkpointing(), 12);
     for control in [ControlKind::Optimistic, ControlKind::MultiVersion] {
         for calls in [Calls::Never, Calls::Commands, Calls::Mixed] {
             assert_serializable_across_crashes(Scenario::taurus(2).with(calls).under(control), 12);
             assert_serializable_across_crashes(Scenario::serial().with(calls).under(control), 12);
+            assert_serializable_across_crashes(Scenario::taurus_graph(2).with(calls).under(control), 12);
         }
         let scenario = Scenario::taurus(4).with(Calls::Mixed).under(control);
         assert_serializable_across_crashes(scenario.escalating().checkpointing(), 12);

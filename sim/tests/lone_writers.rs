@@ -60,6 +60,7 @@ fn a_stop_beside_a_lone_session_loses_nothing() {
             stop_beside(Scenario::taurus(2), round);
             stop_beside(Scenario::silor(2), round);
             stop_beside(Scenario::plover(2), round);
+            stop_beside(Scenario::taurus_graph(2), round);
             stop_beside(Scenario { stripes: 2, ..Scenario::serial() }, round);
         }
         Ok(())

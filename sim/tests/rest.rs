@@ -56,6 +56,7 @@ fn after_a_burst_of_deletes_an_idle_database_comes_to_rest() {
         Scenario::serial(),
         Scenario::silor(2),
         Scenario::plover(2),
+        Scenario::taurus_graph(2),
     ] {
         let disk = SimulatedDisk::new(1);
         let engine = scenario.open(&disk).expect("opens");

@@ -42,6 +42,7 @@ fn transactions_wait_for_what_they_touch() {
         Scenario::taurus(4),
         Scenario::silor(2),
         Scenario::plover(2),
+        Scenario::taurus_graph(2),
     ];
     for held in [Held::Load, Held::Replay] {
         try_all("held", &scenarios, move |scenario, seed| wait_for_what_they_touch(scenario, seed, held));
@@ -63,6 +64,7 @@ fn little_of_the_logs_is_read_for_what_they_change_little() {
         Scenario::taurus(3),
         Scenario::silor(2),
         Scenario::plover(2),
+        Scenario::taurus_graph(2),
     ];
     try_all("parts", &scenarios, parts_of_the_logs_are_enough);
 }
@@ -75,6 +77,7 @@ fn a_key_that_is_wanted_opens_before_its_table() {
         Scenario::taurus(3),
         Scenario::silor(2),
         Scenario::plover(2),
+        Scenario::taurus_graph(2),
     ];
     try_all("key", &scenarios, a_key_opens_before_its_table);
 }
@@ -87,6 +90,7 @@ fn a_key_opens_whatever_has_been_loaded_of_its_table() {
         Scenario::taurus(3),
         Scenario::silor(2),
         Scenario::plover(2),
+        Scenario::taurus_graph(2),
     ];
     try_all("key", &scenarios, a_key_opens_whatever_has_been_loaded);
 }
@@ -100,6 +104,7 @@ fn what_is_done_in_the_middle_of_a_restart_survives_the_next_crash() {
         Scenario::taurus(3).with(Calls::Data),
         of_data[0],
         of_data[1],
+        Scenario::taurus_graph(3).with(Calls::Mixed),
     ];
     try_all("work", &scenarios, work_in_the_middle);
 }

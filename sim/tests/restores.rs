@@ -34,8 +34,8 @@ fn scenarios() -> [Scenario; 4] {
 
 /// And those whose logs do not count transaction by transaction.
 fn all_scenarios() -> Vec<Scenario> {
-    let with_stamps = [Scenario::silor(2).with(Calls::Data), Scenario::plover(2)];
-    scenarios().into_iter().chain(with_stamps).collect()
+    let others = [Scenario::silor(2).with(Calls::Data), Scenario::plover(2), Scenario::taurus_graph(3)];
+    scenarios().into_iter().chain(others).collect()
 }
 
 fn shared(disk: &SimulatedDisk) -> Arc<dyn Disk> {

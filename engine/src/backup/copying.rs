@@ -8,7 +8,9 @@ use super::place::{Place, refused};
 use super::prune::{prune, remove_unneeded};
 use super::windows::window_of;
 use crate::checkpoint::contents::{self, Contents};
-use crate::log::manifest::{BackupNote, Checkpoint, EarlierSpan, Incarnation, Manifest, lock_data_directory};
+use crate::log::manifest::{
+    BackupNote, Checkpoint, EarlierSpan, Incarnation, Manifest, UpToEnd, lock_data_directory,
+};
 use crate::log::store::segment_with;
 use crate::lsn::{Lsn, LsnVector};
 
@@ -275,8 +277,10 @@ impl<'c> Copying<'c> {
             let message = format!("the logs of incarnation {number} are shorter than its manifest says");
             return Err(Error::corrupt(message));
         }
-        let stamp = frozen.is_some().then_some(incarnation.stamp).flatten();
-        copied.freeze(&frozen.unwrap_or(end), stamp);
+        match frozen {
+            Some(frozen) => copied.freeze(&frozen, incarnation.up_to_end.clone()),
+            None => copied.freeze(&end, UpToEnd::unknown()),
+        }
         Ok((copied, time_us))
     }
 

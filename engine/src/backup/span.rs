@@ -24,7 +24,7 @@ use super::files::{Broken, LogExtent, Until, begun_at, extent, moved};
 use super::place::Place;
 use crate::checkpoint::contents::{self, Contents};
 use crate::checkpoint::verify::verify;
-use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
+use crate::log::manifest::{Checkpoint, Incarnation, Manifest, UpToEnd};
 use crate::log::set::{Chunk, LogSource};
 use crate::log::store::LogReader;
 use crate::lsn::{Lsn, LsnVector, TransactionPlace};
@@ -179,9 +179,9 @@ impl<'c> Chooser<'c> {
         let mut end = LsnVector::from_slice(&extents.iter().map(|one| one.end.0).collect::<Vec<_>>());
         end.lower(begun.frozen_end().unwrap_or_default().entries());
         let mut chosen = moved(&begun);
-        // If something is cut off, what is left says the last stamp that counts.
-        let stamp = begun.stamp.filter(|_| begun.frozen_end().as_ref() == Some(&end));
-        chosen.freeze(&end, stamp);
+        // If something is cut off, what is left says what counts.
+        let is_whole = begun.frozen_end().as_ref() == Some(&end);
+        chosen.freeze(&end, if is_whole { begun.up_to_end } else { UpToEnd::unknown() });
         let time_us = extents.iter().map(|one| one.time_us).max().unwrap_or(0);
         let is_cut = extents.iter().any(|one| one.is_cut);
         let places = extents.into_iter().map(|one| one.places).collect();
@@ -346,7 +346,7 @@ fn find_in_chunk(
         {
             let said = walk.read(last).map_err(|found| damaged(&found.reason))?;
             let follows = said.follows.map_err(|malformed| damaged(malformed.reason))?;
-            if let Follows::Stamp(_) = follows {
+            if let Follows::Stamp(_) | Follows::Predecessors(_) = follows {
                 return Err(unusable(
                     "the logs do not count transaction by transaction: choose a time".to_owned(),
                 ));

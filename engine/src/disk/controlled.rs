@@ -1,7 +1,7 @@
 //! A disk in memory for this crate's unit tests. Tests can make its writes fail, hang, or run out of space.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -18,7 +18,8 @@ struct Controls {
     capacity_bytes: AtomicU64,
     used_bytes: AtomicU64,
     durable_writes: AtomicU64,
-    is_held: Mutex<bool>,
+    /// Durable writes hang to files whose paths contain this.
+    held: Mutex<Option<&'static str>>,
     released: Condvar,
 }
 
@@ -31,6 +32,7 @@ pub(crate) struct ControlledDisk {
 
 struct ControlledFile {
     file: Box<dyn File>,
+    path: PathBuf,
     controls: Arc<Controls>,
 }
 
@@ -78,7 +80,12 @@ impl ControlledDisk {
 
     /// Makes durable writes hang until released.
     pub(crate) fn hold_durable_writes(&self, is_held: bool) {
-        *self.controls.is_held.lock() = is_held;
+        self.hold_durable_writes_in(is_held.then_some(""));
+    }
+
+    /// Makes durable writes hang to files whose paths contain this, and no others.
+    pub(crate) fn hold_durable_writes_in(&self, part: Option<&'static str>) {
+        *self.controls.held.lock() = part;
         self.controls.released.notify_all();
     }
 
@@ -91,8 +98,8 @@ impl ControlledDisk {
         file.write_at(0, &bytes).expect("written");
     }
 
-    fn wrap(&self, file: Box<dyn File>) -> Box<dyn File> {
-        Box::new(ControlledFile { file, controls: Arc::clone(&self.controls) })
+    fn wrap(&self, file: Box<dyn File>, path: &Path) -> Box<dyn File> {
+        Box::new(ControlledFile { file, path: path.to_owned(), controls: Arc::clone(&self.controls) })
     }
 }
 
@@ -115,15 +122,15 @@ impl Disk for ControlledDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn File>> {
-        Ok(self.wrap(self.files.create(path)?))
+        Ok(self.wrap(self.files.create(path)?, path))
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn File>> {
-        Ok(self.wrap(self.files.open(path)?))
+        Ok(self.wrap(self.files.open(path)?, path))
     }
 
     fn open_read(&self, path: &Path) -> io::Result<Box<dyn File>> {
-        Ok(self.wrap(self.files.open_read(path)?))
+        Ok(self.wrap(self.files.open_read(path)?, path))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -165,11 +172,11 @@ impl File for ControlledFile {
     }
 
     fn write_durable(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut is_held = self.controls.is_held.lock();
-        while *is_held {
-            self.controls.released.wait(&mut is_held);
+        let mut held = self.controls.held.lock();
+        while held.is_some_and(|part| self.path.to_string_lossy().contains(part)) {
+            self.controls.released.wait(&mut held);
         }
-        drop(is_held);
+        drop(held);
         if self.controls.fail_durable_writes.load(Ordering::SeqCst) {
             return Err(io::Error::other("planned failure"));
         }

@@ -1,13 +1,14 @@
 //! The dependency graph of logged transactions: how parallel a replay can be, however many workers it has.
 //!
 //! *Work* is the sum of the costs of all transactions, *span* the cost of the longest chain of transactions
-//! that must follow each other, and work / span bounds the speed-up of any replay. Three orders are compared
-//! over the same transactions:
+//! that must follow each other, and work / span bounds the speed-up of any replay. Orders are compared over
+//! the same transactions:
 //!
 //! | order | a transaction follows |
 //! |---|---|
 //! | serial | its predecessor: one LSN orders everything |
 //! | LV | everything below its LSN vector, in every log: what Taurus's replay waits for |
+//! | named | the transactions that its record names, and its positions: only in logs of the dependency graph |
 //! | conflict | the last transaction before it that wrote one of its keys: what the data themselves demand |
 //!
 //! The LV of a compressed log record reads as the anchor's where the anchor covers it, so the LV order
@@ -27,6 +28,7 @@ use hyades_types::error::{Error, Result};
 use super::TransactionEntry;
 use crate::log::record::Operation;
 use crate::lsn::{Lsn, LsnVector};
+use crate::protocol::RecordId;
 
 /// What a transaction costs to replay, and in which unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub struct Node {
     pub start: Lsn,
     pub end: Lsn,
     pub vector: LsnVector,
+    /// With a protocol whose records name others: those, and the positions without them.
+    pub named: Option<Box<(LsnVector, Vec<RecordId>)>>,
     pub cost: u64,
     pub operations: usize,
     pub is_barrier: bool,
@@ -82,11 +86,12 @@ impl Bounds {
     }
 }
 
-/// The three orders of one graph.
+/// The orders of one graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Orders {
     pub serial: Bounds,
     pub vectors: Bounds,
+    pub named: Option<Bounds>,
     pub conflicts: Bounds,
 }
 
@@ -112,6 +117,7 @@ impl Node {
             start,
             end,
             vector: transaction.positions_up_to(ends),
+            named: transaction.named(ends).map(Box::new),
             cost: 1,
             operations: 0,
             is_barrier: transaction.is_barrier,
@@ -201,7 +207,7 @@ impl Graph {
         Ok(order)
     }
 
-    /// Work and span of the three orders.
+    /// Work and span of the orders.
     ///
     /// # Errors
     /// As [`Graph::order`].
@@ -212,6 +218,7 @@ impl Graph {
         Ok(Orders {
             serial: bounds(work),
             vectors: bounds(self.span_of_vectors(&order)),
+            named: self.span_of_names(&order).map(bounds),
             conflicts: bounds(self.span_of_conflicts(&order)),
         })
     }
@@ -220,15 +227,36 @@ impl Graph {
         let mut reach = Prefixes::new(self);
         for place in order {
             let node = self.node(*place);
-            let finish = node.cost + self.latest_below(&reach, node);
+            let finish = node.cost + self.latest_below(&reach, &node.vector);
             reach.push(place.log, finish);
         }
         reach.largest()
     }
 
-    /// The latest finish among what the vector names.
-    fn latest_below(&self, reach: &Prefixes, node: &Node) -> u64 {
-        let covered = (0..self.logs.len()).map(|log| (log, self.covered(log, node.vector.get(log))));
+    /// `None` if records do not name others.
+    fn span_of_names(&self, order: &[Place]) -> Option<u64> {
+        let mut reach = Prefixes::new(self);
+        let mut finishes: Vec<Vec<u64>> =
+            self.logs.iter().map(|nodes| Vec::with_capacity(nodes.len())).collect();
+        for place in order {
+            let node = self.node(*place);
+            let (positions, ids) = &**node.named.as_ref()?;
+            // What comes before the first transaction of the graph has finished.
+            let index_of = |id: &RecordId| {
+                let index = self.logs[id.log()].binary_search_by_key(&id.end(), |node| node.end);
+                index.ok().map(|index| (id.log(), index))
+            };
+            let named = ids.iter().filter_map(index_of).map(|(log, index)| finishes[log][index]);
+            let before = named.max().unwrap_or(0).max(self.latest_below(&reach, positions));
+            finishes[place.log].push(before + node.cost);
+            reach.push(place.log, before + node.cost);
+        }
+        Some(reach.largest())
+    }
+
+    /// The latest finish among what a vector names.
+    fn latest_below(&self, reach: &Prefixes, vector: &LsnVector) -> u64 {
+        let covered = (0..self.logs.len()).map(|log| (log, self.covered(log, vector.get(log))));
         covered.map(|(log, count)| reach.at(log, count)).max().unwrap_or(0)
     }
 
@@ -243,11 +271,11 @@ impl Graph {
                 let conflicts = node.keys.iter().filter_map(|key| last_writes.get(key));
                 before = before.max(conflicts.copied().max().unwrap_or(0));
                 // A transaction without known keys may have written any of these.
-                before = before.max(self.latest_below(&opaque, node));
+                before = before.max(self.latest_below(&opaque, &node.vector));
             } else if node.is_barrier {
                 before = reach.largest();
             } else {
-                before = before.max(self.latest_below(&reach, node));
+                before = before.max(self.latest_below(&reach, &node.vector));
             }
             let finish = before + node.cost;
             last_writes.extend(node.keys.iter().map(|key| (*key, finish)));
@@ -324,6 +352,7 @@ mod tests {
             start: Lsn(end - 8),
             end: Lsn(end),
             vector: LsnVector::from_slice(vector),
+            named: None,
             cost: 1,
             operations: keys.len(),
             is_barrier: false,

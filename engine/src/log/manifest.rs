@@ -146,10 +146,9 @@ pub struct Incarnation {
     /// The frozen ELV: up to where each log counts. Absent while the incarnation runs. Entered when it is
     /// closed, or else by the next recovery.
     pub end: Option<Vec<u64>>,
-    /// The last stamp that counts, with a protocol that has stamps. Entered together with `end`, except in a
-    /// backup: what was copied says it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stamp: Option<u64>,
+    /// Entered together with `end`.
+    #[serde(flatten)]
+    pub up_to_end: UpToEnd,
     /// What its calls ran with. Empty in manifests from before 2026-11-22.
     #[serde(default)]
     pub foundations: Foundations,
@@ -161,6 +160,27 @@ pub struct Incarnation {
     /// own time (`txn::replay_versions`). Not so in the logs of older programs.
     #[serde(default, skip_serializing_if = "is_false")]
     pub has_times: bool,
+}
+
+/// What counts up to the ends of the logs of an incarnation, where the ends alone do not say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpToEnd {
+    /// The last stamp that counts, with a protocol that has stamps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<u64>,
+    /// The transactions that do not count, with a protocol whose records name others: their logs, and where
+    /// their (last) records end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dead: Vec<(usize, u64)>,
+    /// In a backup: what was copied says it. Backups of older programs say nothing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_unknown: bool,
+}
+
+impl UpToEnd {
+    pub fn unknown() -> UpToEnd {
+        UpToEnd { is_unknown: true, ..UpToEnd::default() }
+    }
 }
 
 /// A checkpoint, as far as the logs are concerned. It holds all transactions up to its time.
@@ -263,11 +283,11 @@ impl Incarnation {
         self.end.as_deref().map(LsnVector::from_slice)
     }
 
-    /// Freezes the ELV, and the last stamp that counts: what this incarnation's logs hold beyond them never
-    /// counts again.
-    pub fn freeze(&mut self, end: &LsnVector, stamp: Option<u64>) {
+    /// Freezes the ELV, and what counts up to there: whatever else this incarnation's logs hold never counts
+    /// again.
+    pub fn freeze(&mut self, end: &LsnVector, up_to_end: UpToEnd) {
         self.end = Some((0..self.logs).map(|log| end.get(log).0).collect());
-        self.stamp = stamp;
+        self.up_to_end = up_to_end;
     }
 }
 
@@ -440,7 +460,7 @@ impl Manifest {
             first_segments,
             starts: Vec::new(),
             end: None,
-            stamp: None,
+            up_to_end: UpToEnd::default(),
             foundations: foundations(),
             segments_ahead: None,
             has_times: config.protocol.has_parallel_logs(),

@@ -294,7 +294,7 @@ fn incarnations_follow_each_other_on_a_real_disk() {
         assert_eq!(found.transactions.len(), 200, "{protocol:?}");
         let mut end = LsnVector::default();
         end.raise_entry(0, found.end);
-        manifest.incarnations.last_mut().expect("one").freeze(&end, None);
+        manifest.incarnations.last_mut().expect("one").freeze(&end, UpToEnd::default());
     }
     let loaded = Manifest::load(disk.as_ref(), &data).expect("readable").expect("there");
     assert_eq!(loaded.incarnations.len(), 2);

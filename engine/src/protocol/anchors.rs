@@ -47,7 +47,8 @@ pub(super) trait Names: Send + Sync + 'static {
     /// A position of this log up to which it counts for certain.
     fn position(&self, logs: &Logs, log: usize) -> u64;
 
-    /// Called before the positions of all logs are asked for, to name them.
+    /// Called when a log has become durable further, and before the positions of all logs are asked for, to
+    /// name them.
     fn renew(&self, _logs: &Logs) {}
 }
 
@@ -198,6 +199,7 @@ impl<N: Names> LoggerDuty for AnchorDuty<N> {
 
     fn after_block(&mut self, logs: &Logs, block: &DurableBlock) {
         self.written = block.end;
+        self.names.renew(logs);
         let is_lone = self.lone.take() == Some((block.start, block.end));
         if !is_lone {
             self.anchors.note_named(self.log, block.end);

@@ -9,6 +9,7 @@ use super::plover::Plover;
 use super::serial::Serial;
 use super::silor::SiloR;
 use super::taurus::Taurus;
+use super::taurus_graph::TaurusGraph;
 use super::{Protocol, Recovery};
 use crate::config::{Config, ProtocolKind};
 use crate::log::manifest::{LogShape, unknown_protocol};
@@ -26,6 +27,7 @@ pub fn with_protocol<W: WithProtocol>(kind: ProtocolKind, what: W) -> W::Output 
         ProtocolKind::None => what.with::<NoLog>(),
         ProtocolKind::Serial => what.with::<Serial>(),
         ProtocolKind::Taurus => what.with::<Taurus>(),
+        ProtocolKind::TaurusGraph => what.with::<TaurusGraph>(),
         ProtocolKind::SiloR => what.with::<SiloR>(),
         ProtocolKind::Plover => what.with::<Plover>(),
     }
@@ -62,6 +64,11 @@ fn logs_commands(kind: ProtocolKind) -> bool {
     }
 
     with_protocol(kind, LogsCommands)
+}
+
+/// Whether its records name those that they follow.
+pub(crate) fn has_ids(kind: ProtocolKind) -> bool {
+    recovery(kind.name(), 1).is_ok_and(|recovery| recovery.has_ids())
 }
 
 /// Why calls cannot be logged as commands with this protocol, if it has logs.

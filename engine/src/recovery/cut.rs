@@ -12,7 +12,7 @@
 //! then lost.
 //!
 //! With a protocol that has stamps, the cut has one as well: the smallest of those up to which the logs are
-//! complete (`protocol::FieldReader::complete`).
+//! complete (`protocol::FieldReader::complete`). With one that has ids, it has the dead (`dead`).
 //!
 //! A durable position may lie inside a record that continues in the next block, so an anchor may exceed the
 //! ELV by a part of one record. `replay_source` therefore lowers anchors to the ELV: a vector entry that was
@@ -23,13 +23,14 @@ use std::fmt;
 use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
+use super::dead::{MayBeDead, find_dead};
 use super::each_log::for_each_log;
 use super::log_summary::LogSummary;
-use super::records::Walk;
+use super::records::{Damaged, Walk, What};
 use crate::config::Config;
-use crate::log::manifest::{Incarnation, Manifest};
+use crate::log::manifest::{Incarnation, Manifest, UpToEnd};
 use crate::log::places::log_set;
-use crate::log::set::{LogEnd, LogSet, Tail};
+use crate::log::set::{Chunk, LogEnd, LogSet, Tail};
 use crate::lsn::LsnVector;
 use crate::mutant::{self, Mutant};
 use crate::protocol::list::recovery;
@@ -43,6 +44,8 @@ struct Scanned {
     /// The stamp up to which it is complete, and the one up to which all were, as it says.
     complete: u64,
     durable_stamp: u64,
+    /// With a protocol that has ids.
+    may_be_dead: Option<MayBeDead>,
     /// Covers all its records, if it was asked for.
     summary: Option<LogSummary>,
 }
@@ -59,10 +62,12 @@ pub(super) fn find_end(
     let incarnation = &manifest.incarnations[place];
     let set = log_set(config, manifest, incarnation);
     let from = manifest.replay_from(incarnation);
+    let has_ids = has_ids(incarnation)?;
     let mut eyes = summaries.into_iter().map(|summary| Eye::Summary(Box::new(summary))).collect::<Vec<_>>();
     if eyes.is_empty() {
         for log in 0..incarnation.logs {
-            eyes.push(Eye::Walk(Box::new(Walk::new(incarnation, log)?.from(from.get(log)))));
+            let walk = Walk::new(incarnation, log)?.from(from.get(log));
+            eyes.push(Eye::Walk(Box::new(walk), has_ids.then(|| MayBeDead::new(log))));
         }
     }
     let eyes = Mutex::new(eyes.into_iter().map(Some).collect::<Vec<_>>());
@@ -85,14 +90,20 @@ pub(super) fn find_end(
         false => EVERY_STAMP,
     };
     let mut end = LsnVector::zero(incarnation.logs);
-    let (mut tails, mut summaries) = (Vec::new(), Vec::new());
+    let (mut tails, mut summaries, mut may_be_dead) = (Vec::new(), Vec::new(), Vec::new());
     for (log, one) in scanned.into_iter().enumerate() {
         one.end.check(durable.get(log))?;
         end.raise_entry(log, one.end.whole_records);
         tails.push(LogTail { incarnation: incarnation.number, log, end: one.end });
         summaries.extend(one.summary);
+        may_be_dead.extend(one.may_be_dead);
     }
-    Ok((Cut::at(&end, stamp), tails, summaries))
+    let dead = find_dead(may_be_dead, &end, &durable);
+    Ok((Cut::at(&end, stamp).without(dead), tails, summaries))
+}
+
+fn has_ids(incarnation: &Incarnation) -> Result<bool> {
+    Ok(incarnation.logs > 0 && recovery(&incarnation.protocol, incarnation.logs)?.has_ids())
 }
 
 fn has_stamps(incarnation: &Incarnation) -> Result<bool> {
@@ -119,31 +130,62 @@ fn find_last_stamp(manifest: &Manifest, incarnation: &Incarnation, scanned: &[Sc
     Ok(last_stamp(scanned.iter().map(|one| one.complete)).max(known))
 }
 
-/// The last stamp that counts of an incarnation that has ended, as its logs say up to there. `None` if it has
-/// no stamps. That of a checkpoint does not matter: in a copy of the logs, what came after the checkpoint may
-/// be missing in one of them. Whatever counts after it is in an epoch, or has a GSN, that a later milestone
-/// of each log names.
-pub(crate) fn find_stamp(
+/// The cut of an incarnation that has ended, if the manifest does not say all of it: the logs say it up to
+/// their ends. `None` if it does. The stamp of a checkpoint does not matter: in a copy of the logs, what came
+/// after the checkpoint may be missing in one of them. Whatever counts after it is in an epoch, or has a GSN,
+/// that a later milestone of each log names.
+pub(crate) fn find_unknown(
     config: &Config,
     manifest: &Manifest,
     incarnation: &Incarnation,
-) -> Result<Option<u64>> {
-    if !has_stamps(incarnation)? {
+) -> Result<Option<Cut>> {
+    let UpToEnd { stamp, is_unknown, .. } = &incarnation.up_to_end;
+    let needs_stamp = has_stamps(incarnation)? && stamp.is_none();
+    let needs_dead = has_ids(incarnation)? && *is_unknown;
+    if !needs_stamp && !needs_dead {
         return Ok(None);
     }
     let set = log_set(config, manifest, incarnation);
     let (from, end) = (manifest.replay_from(incarnation), incarnation.frozen_end().unwrap_or_default());
-    let mut found = Vec::new();
+    let (mut complete, mut settled, mut may_be_dead) = (Vec::new(), from.clone(), Vec::new());
     for log in 0..incarnation.logs {
         let mut walk: Walk<()> = Walk::new(incarnation, log)?.from(from.get(log)).up_to(end.get(log));
+        let mut of_log = needs_dead.then(|| MayBeDead::new(log));
         let mut source = set.source(log, from.get(log))?;
         source.stop_at(end.get(log));
         while let Some(chunk) = source.next_chunk()? {
-            walk.pass(chunk.start, &chunk.bytes).map_err(|damaged| damaged.in_log_of(set.as_ref(), log))?;
+            pass(&mut walk, of_log.as_mut(), log, &chunk)
+                .map_err(|found| found.in_log_of(set.as_ref(), log))?;
         }
-        found.push(walk.complete());
+        complete.push(walk.complete());
+        settled.raise(walk.durable().entries());
+        may_be_dead.extend(of_log);
     }
-    Ok(Some(last_stamp(found.into_iter())))
+    let stamp = if needs_stamp { last_stamp(complete.into_iter()) } else { EVERY_STAMP };
+    Ok(Some(Cut::at(&end, stamp).without(find_dead(may_be_dead, &end, &settled))))
+}
+
+/// Sees the rest of a chunk, for its control records and for what may be dead.
+fn pass(
+    walk: &mut Walk<()>,
+    may_be_dead: Option<&mut MayBeDead>,
+    log: usize,
+    chunk: &Chunk,
+) -> std::result::Result<(), Damaged> {
+    let Some(may_be_dead) = may_be_dead else { return walk.pass(chunk.start, &chunk.bytes) };
+    while let Some(seen) = walk.next(chunk.start, &chunk.bytes)? {
+        match &seen.what {
+            What::Transaction(last) => {
+                // What makes no sense is reported by the replay.
+                if let Ok(follows) = walk.read(last)?.follows {
+                    may_be_dead.note(seen.end, follows);
+                }
+            }
+            What::Control(_) => may_be_dead.settle(walk.durable().get(log)),
+            What::Checkpointed | What::Fragment { .. } | What::Filler => {}
+        }
+    }
+    Ok(())
 }
 
 /// How a log ends that was not closed.
@@ -182,8 +224,8 @@ impl fmt::Display for LogTail {
 
 /// What sees the records of a log while its end is looked for.
 enum Eye {
-    /// The anchors alone are of interest.
-    Walk(Box<Walk<()>>),
+    /// The control records alone are of interest, and what may be dead.
+    Walk(Box<Walk<()>>, Option<MayBeDead>),
     Summary(Box<LogSummary>),
 }
 
@@ -193,14 +235,14 @@ fn scan(set: &dyn LogSet, log: usize, mut eye: Eye) -> Result<Scanned> {
     }
     // What a digest says need not be read again.
     let start = match &eye {
-        Eye::Walk(walk) => walk.position(),
+        Eye::Walk(walk, _) => walk.position(),
         Eye::Summary(summary) => summary.position(),
     };
     let mut source = set.source(log, start)?;
     while let Some(chunk) = source.next_chunk()? {
         match &mut eye {
-            Eye::Walk(walk) => {
-                walk.pass(chunk.start, &chunk.bytes).map_err(|found| found.in_log_of(set, log))?;
+            Eye::Walk(walk, may_be_dead) => {
+                pass(walk, may_be_dead.as_mut(), log, &chunk).map_err(|found| found.in_log_of(set, log))?;
             }
             Eye::Summary(summary) => summary.take(set, &chunk)?,
         }
@@ -210,18 +252,20 @@ fn scan(set: &dyn LogSet, log: usize, mut eye: Eye) -> Result<Scanned> {
         return Err(Error::fatal(sqlstate::INTERNAL_ERROR, message));
     };
     Ok(match eye {
-        Eye::Walk(walk) => Scanned {
+        Eye::Walk(walk, may_be_dead) => Scanned {
             end,
             durable: walk.durable().clone(),
             complete: walk.complete(),
             durable_stamp: walk.durable_stamp(),
+            may_be_dead,
             summary: None,
         },
-        Eye::Summary(summary) => Scanned {
+        Eye::Summary(mut summary) => Scanned {
             end,
             durable: summary.durable().clone(),
             complete: summary.complete(),
             durable_stamp: summary.durable_stamp(),
+            may_be_dead: summary.take_dead(),
             summary: Some(*summary),
         },
     })

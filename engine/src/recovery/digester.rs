@@ -47,6 +47,7 @@ use crate::log::places::log_set;
 use crate::log::set::LogSet;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
+use crate::protocol::list;
 use crate::sync::{Condvar, JoinHandle, Priority};
 
 /// How long after a failure the next attempt is made.
@@ -68,9 +69,9 @@ impl Digester {
     /// `None` if the configuration asks for no digests.
     pub(crate) fn start(config: &Config, logs: &Arc<Logs>) -> Result<Option<Digester>> {
         let is_striped = config.log_directories.len() > 1;
-        // That a log is durable does not say which stamps count.
-        let has_stamps = logs.newest_stamp().is_some();
-        if config.restart != RestartMode::OnDemand || is_striped || has_stamps {
+        // That a log is durable does not say which stamps count, or which transactions that others name.
+        let counts_by_place = logs.newest_stamp().is_none() && !list::has_ids(config.protocol);
+        if config.restart != RestartMode::OnDemand || is_striped || !counts_by_place {
             return Ok(None);
         }
         let shared: Arc<Shared> = Arc::default();

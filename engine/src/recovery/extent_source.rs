@@ -125,6 +125,7 @@ impl ExtentSource {
             time: commit.time,
             is_barrier: commit.is_barrier,
             vector: 0,
+            ids: 0..0,
             operations,
         }
     }

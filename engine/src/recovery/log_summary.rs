@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hyades_types::definition::{SequenceId, SequenceState, TableId};
 use hyades_types::error::{Error, Result};
 
+use super::dead::MayBeDead;
 use super::digest::{self, LogDigest};
 use super::extents::{Beginning, Collector, Extents, KeyBounds};
 use super::last_positions::{Drawn, Draws, Last};
@@ -58,6 +59,7 @@ enum Bound {
 
 /// How far a log has been read.
 struct Reached {
+    /// With a protocol that has ids: up to where it counts for certain, as far as any log has been read.
     position: AtomicU64,
     /// The stamp up to which it is complete there.
     stamp: AtomicU64,
@@ -111,6 +113,8 @@ pub(super) struct LogSummary {
     /// Most records are of the same table as the record before.
     recent: Option<(TableId, u64)>,
     unjudged: Vec<Unjudged>,
+    /// With a protocol that has ids, while the ends of the logs are not known.
+    may_be_dead: Option<MayBeDead>,
     /// When there are this many of them, they are judged.
     judge_at: usize,
     is_given_up: bool,
@@ -166,14 +170,17 @@ impl LogSummary {
         let walk = Walk::new(incarnation, log)?
             .from(manifest.replay_from(incarnation).get(log))
             .after(manifest.checkpoint_of(incarnation).cloned().map(Arc::new));
+        let recovery = recovery(&incarnation.protocol, incarnation.logs)?;
+        let looks_for_dead = recovery.has_ids() && !matches!(bound, Bound::Known(_));
         Ok(LogSummary {
             log,
             walk,
             cut: bound.cut(),
+            may_be_dead: looks_for_dead.then(|| MayBeDead::new(log)),
             bound,
             last: Last::default(),
             extents: Some(Collector::after(Extents::default())),
-            needs_times: recovery(&incarnation.protocol, incarnation.logs)?.order() != Order::Total,
+            needs_times: recovery.order() != Order::Total,
             sequences,
             recent: None,
             unjudged: Vec::new(),
@@ -217,6 +224,11 @@ impl LogSummary {
     /// The stamp up to which all logs were durable and complete, as this one says.
     pub(super) fn durable_stamp(&self) -> u64 {
         self.walk.durable_stamp()
+    }
+
+    /// What it has found that may be dead.
+    pub(super) fn take_dead(&mut self) -> Option<MayBeDead> {
+        self.may_be_dead.take()
     }
 
     /// Takes no record that ends after this position.
@@ -292,13 +304,19 @@ impl LogSummary {
                     self.note_fragment(transaction, start, origin);
                     continue;
                 }
-                _ => continue,
+                What::Control(_) => {
+                    let settled = self.walk.durable().get(log);
+                    self.may_be_dead.iter_mut().for_each(|may_be_dead| may_be_dead.settle(settled));
+                    continue;
+                }
+                What::Checkpointed | What::Filler => continue,
             };
             origin.has_order = last.commit.time.is_some() || !self.needs_times;
             let said = self.walk.read(&last).map_err(failed)?;
             let place = Place { log, start, end };
             let follows = said.follows.and_then(|follows| follows.check(log, start).map(|()| follows));
             let follows = follows.map_err(|malformed| place.damaged(&malformed))?;
+            self.may_be_dead.iter_mut().for_each(|may_be_dead| may_be_dead.note(end, follows));
             if let Some(extents) = &mut self.extents
                 && extents.takes(end.0)
                 && !extents.note_follows((log, start, end.0), follows, &self.cut)
@@ -320,6 +338,12 @@ impl LogSummary {
     /// A chunk has been taken.
     pub(super) fn passed(&mut self) {
         match &self.bound {
+            // What is named by id counts for certain only where an anchor says so.
+            Bound::Read(read) if self.may_be_dead.is_some() => {
+                for (read, settled) in read.iter().zip(self.walk.durable().entries()) {
+                    read.position.fetch_max(*settled, Ordering::Relaxed);
+                }
+            }
             Bound::Read(read) => {
                 read[self.log].position.store(self.position().0, Ordering::Relaxed);
                 read[self.log].stamp.fetch_max(self.walk.complete(), Ordering::Relaxed);
@@ -587,7 +611,7 @@ mod tests {
         let config = Config { disk: Arc::new(MemoryDisk::default()), ..Config::new(PathBuf::from("data")) };
         let mut incarnation = manifest.plan_incarnation(&config, shape);
         if let Some(end) = end {
-            incarnation.freeze(&LsnVector::from_slice(end), None);
+            incarnation.freeze(&LsnVector::from_slice(end), crate::log::manifest::UpToEnd::default());
         }
         let summaries =
             LogSummary::of_each(&config, &manifest, &incarnation, databases).expect("it is known");

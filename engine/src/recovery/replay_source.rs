@@ -105,7 +105,7 @@ pub(super) struct ReplaySource {
 fn known_from(follows: Follows<'_>, control_start: Lsn, start: Lsn) -> Lsn {
     match follows {
         Follows::AllBefore => start,
-        Follows::Positions(_) | Follows::Stamp(_) => start.min(control_start),
+        Follows::Positions(_) | Follows::Predecessors(_) | Follows::Stamp(_) => start.min(control_start),
     }
 }
 

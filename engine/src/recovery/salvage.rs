@@ -39,6 +39,7 @@ use std::sync::Arc;
 use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
+use super::dead::{MayBeDead, find_dead};
 use super::incarnation::{ToReplay, replay_by_schedule};
 use super::records::{Damaged, Walk, What};
 use super::replay::{Installer, Scratch};
@@ -52,8 +53,8 @@ use crate::log::set::Chunk;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::procedure::compiled_routine::RoutineCompiler;
-use crate::protocol::Follows;
 use crate::protocol::list::recovery;
+use crate::protocol::{Cut, Follows};
 use crate::storage::databases::Databases;
 
 pub use super::scope::Verdict;
@@ -306,15 +307,24 @@ struct Examined {
     durable: LsnVector,
     /// The ends of whole records whose LV makes no sense, with the reason.
     senseless: Vec<(Lsn, &'static str)>,
+    /// With a protocol whose records name others.
+    may_be_dead: Option<MayBeDead>,
 }
 
 impl Examined {
     /// Takes note of the next records of a chunk.
     fn see(&mut self, log: usize, walk: &mut Walk<()>, chunk: &Chunk) -> std::result::Result<(), Damaged> {
         while let Some(seen) = walk.next(chunk.start, &chunk.bytes)? {
+            if let What::Control(_) = &seen.what {
+                let settled = walk.durable().get(log);
+                self.may_be_dead.iter_mut().for_each(|one| one.settle(settled));
+            }
             if let What::Transaction(last) = &seen.what {
-                let checked = walk.read(last)?.follows.and_then(|follows| follows.check(log, seen.start));
-                self.senseless.extend(checked.err().map(|malformed| (seen.end, malformed.reason)));
+                let follows = walk.read(last)?.follows;
+                match follows.and_then(|follows| follows.check(log, seen.start).map(|()| follows)) {
+                    Ok(follows) => self.may_be_dead.iter_mut().for_each(|one| one.note(seen.end, follows)),
+                    Err(malformed) => self.senseless.push((seen.end, malformed.reason)),
+                }
             }
             self.whole = seen.end;
         }
@@ -338,9 +348,10 @@ fn look_through(
         examined.push(one);
     }
     let (mut end, mut known) = (LsnVector::zero(logs), LsnVector::zero(logs));
-    let mut damages = Vec::new();
+    let (mut damages, mut may_be_dead) = (Vec::new(), Vec::new());
     for (log, one) in examined.into_iter().enumerate() {
         let (whole, mut reason) = (one.whole, one.damage);
+        may_be_dead.extend(one.may_be_dead);
         let frozen = incarnation.frozen_end().map(|end| end.get(log));
         if let Some(frozen) = frozen {
             // Damage after the frozen end does not matter.
@@ -361,7 +372,10 @@ fn look_through(
     }
     let condemned = found.iter().chain(&damages).filter(|one| one.is_record && one.incarnation == number);
     let condemned: BTreeSet<(usize, u64)> = condemned.map(|one| (one.log, one.position.0)).collect();
-    Ok((Scope::salvaged(end, known, condemned), damages))
+    // Beside what the manifest knows. What damage may have taken is unknown, and not dead.
+    let mut dead = Cut::of(incarnation).map_or_else(Vec::new, |cut| cut.dead.to_vec());
+    dead.extend(find_dead(may_be_dead, &known, &durable));
+    Ok((Scope::salvaged(end, known, dead, condemned), damages))
 }
 
 /// The lowest position beyond which an earlier attempt could not get in this log, and why.
@@ -399,7 +413,9 @@ fn examine(
     let start = manifest.replay_from(incarnation).get(log);
     let mut walk = Walk::new(incarnation, log)?.from(start).up_to(last);
     let durable = LsnVector::zero(incarnation.logs);
-    let mut examined = Examined { whole: start, damage: None, durable, senseless: Vec::new() };
+    let has_ids = recovery(&incarnation.protocol, incarnation.logs)?.has_ids();
+    let may_be_dead = has_ids.then(|| MayBeDead::new(log));
+    let mut examined = Examined { whole: start, damage: None, durable, senseless: Vec::new(), may_be_dead };
     let mut reader = match log_set(config, manifest, incarnation).source(log, start) {
         Ok(reader) => reader,
         Err(error) => {

@@ -19,6 +19,7 @@
 //! Files:
 //! * `batch`: consecutive records of a log, and where they come from;
 //! * `window`: which positions of a log are replayed; `watermark`: that as one number, and who waits for it;
+//! * `needs`: what a record waits for; `waiting`: until it has come;
 //! * `ready`: records that wait no longer, for the worker that has found them or for others;
 //! * `grain`: how much is taken at once;
 //! * `pieces`: large transactions, shared among workers;
@@ -39,7 +40,8 @@
 //!
 //! Invariants:
 //! 1. A record is replayed once, and only when every entry of its pre-append LV is at most that log's
-//!    watermark (or, for its own log, lies in the finished beginning of the current batch).
+//!    watermark (or, for its own log, lies in the finished beginning of the current batch), and every record
+//!    that it names by id has been replayed.
 //! 2. A watermark never stands beyond an unfinished record of its log.
 //! 3. A worker sleeps only with empty hands: it first replays or hands on what it has taken from a wait list.
 //!
@@ -50,12 +52,14 @@ mod contention;
 mod grain;
 mod idle;
 mod low;
+mod needs;
 mod pieces;
 mod ready;
 mod serial;
 pub(super) mod simulated;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod waiting;
 mod watermark;
 mod window;
 
@@ -74,12 +78,14 @@ use self::contention::Contention;
 pub(crate) use self::grain::Grain;
 use self::idle::{Idle, Woken};
 use self::low::LogTimes;
+use self::needs::{Blocking, Front, Needs};
 pub(crate) use self::pieces::Piece;
 use self::pieces::{InPieces, RecordBytes};
 use self::watermark::Watermark;
-use self::window::{OpenSlot, SlotNumber, Window};
+use self::window::{OpenSlot, SlotNumber};
 use super::workers::{self, Shared};
 use crate::config::RecoveryMode;
+use crate::protocol::RecordId;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, LongLock, Ordering};
 
 /// A log with this many blocked records, or this many bytes of them, hands out no more until half of them are
@@ -170,17 +176,24 @@ struct Parked {
     slot: SlotNumber,
     start: u64,
     vector: SmallVec<[u64; 4]>,
+    ids: SmallVec<[RecordId; 2]>,
     operations: RecordBytes,
 }
 
-/// What waits at a watermark.
+impl Parked {
+    fn needs(&self) -> Needs<'_> {
+        Needs { vector: &self.vector, ids: &self.ids }
+    }
+}
+
+/// What waits, at a watermark or for a record.
 enum Waiter {
     Record(Box<Parked>),
     /// The held batch of this log.
     HeldBatch(usize),
 }
 
-/// A record whose vector is covered.
+/// A record that waits for nothing.
 struct ReadyRecord(Box<Parked>);
 
 /// A batch that its log's worker could not begin.
@@ -196,7 +209,7 @@ struct Log<S> {
     handed_out: AtomicU64,
     in_flight: AtomicUsize,
     is_exhausted: AtomicBool,
-    window: CachePadded<Mutex<Window>>,
+    front: CachePadded<Mutex<Front<Box<Parked>>>>,
     is_full: AtomicBool,
     held: Mutex<Option<HeldBatch>>,
     /// Whether a batch is held: nothing may be handed out before it.
@@ -233,8 +246,8 @@ struct Worker<R: Replay> {
     seen: Vec<u64>,
     /// Records taken from wait lists, covered, to be replayed before anything else, by any worker.
     ready: Deque<ReadyRecord>,
-    /// Records of the current batch that are blocked and not yet parked: entry and blocking log.
-    blocked: Vec<(usize, usize)>,
+    /// Records of the current batch that are blocked and not yet parked: the entry, and by what.
+    blocked: Vec<(usize, Blocking)>,
     woken: Vec<Waiter>,
     transactions: u64,
     batches: u32,
@@ -270,6 +283,8 @@ struct Pass<'a> {
     batch: &'a Batch,
     /// Everything before it was finished or set aside.
     position: u64,
+    /// As far as the window knows.
+    published: u64,
     /// Whether everything in the log before `position` is finished: then it covers dependencies on the
     /// record's own log.
     is_contiguous: bool,
@@ -312,7 +327,7 @@ impl<S: Source> Log<S> {
             self.is_exhausted.store(true, Ordering::Release);
             return Ok(None);
         }
-        let slot = self.window.lock().open(batch.end);
+        let slot = self.front.lock().window.open(batch.end);
         self.times.note_batch(slot.start, batch.since.unwrap_or(0));
         self.handed_out.store(batch.end, Ordering::Relaxed);
         Ok(Some(slot))
@@ -340,7 +355,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             handed_out: AtomicU64::new(positions.start),
             in_flight: AtomicUsize::new(0),
             is_exhausted: AtomicBool::new(false),
-            window: CachePadded::new(Mutex::new(Window::beginning_at(positions.start))),
+            front: CachePadded::new(Mutex::new(Front::beginning_at(positions.start))),
             positions,
             is_full: AtomicBool::new(false),
             held: Mutex::new(None),
@@ -352,7 +367,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         // Bounded: one for each log.
         let logs: Vec<Log<S>> = logs.collect();
         for log in &logs {
-            log.watermark.raise(log.window.lock().advance(), &mut Vec::new());
+            log.watermark.raise(log.front.lock().window.advance(), &mut Vec::new());
         }
         let workers = queues.len();
         Schedule {
@@ -542,14 +557,14 @@ impl<S: Source, R: Replay> Schedule<S, R> {
     /// Replays or sets aside each record of the batch, in log order.
     fn pass(&self, worker: &mut Worker<R>, log: usize, slot: OpenSlot, batch: &Batch) -> Result<()> {
         let is_contiguous = self.logs[log].watermark.position() >= slot.start;
-        let mut pass = Pass { log, slot: slot.number, batch, position: slot.start, is_contiguous };
+        let (slot, start) = (slot.number, slot.start);
+        let mut pass = Pass { log, slot, batch, position: start, published: start, is_contiguous };
         let logs = self.logs.len();
         let mut blocked = 0;
         for (number, entry) in batch.entries.iter().enumerate() {
-            let vector = &batch.vectors[entry.vector..entry.vector + logs];
             // Records without an entry need no replay.
             pass.position = entry.start;
-            match self.blocking_log(worker, vector, Some(&pass)) {
+            match self.blocking(worker, batch.needs(number, logs), Some(&pass)) {
                 None => {
                     self.replay_entry(worker, log, batch, entry)?;
                     worker.transactions += 1;
@@ -605,17 +620,22 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         self.run_ready(worker)
     }
 
-    fn note_passed(&self, worker: &Worker<R>, pass: &Pass<'_>) -> Moved {
+    fn note_passed(&self, worker: &mut Worker<R>, pass: &mut Pass<'_>) -> Moved {
         let log = &self.logs[pass.log];
-        let mut window = log.window.lock();
+        let mut front = log.front.lock();
+        let window = &mut front.window;
         for (number, _) in &worker.blocked {
             let entry = &pass.batch.entries[*number];
-            window.park(pass.slot, entry.start, pass.batch.operations(entry).len());
+            window.park(pass.slot, (entry.start, entry.end), pass.batch.operations(entry).len());
         }
         window.pass(pass.slot, pass.position);
         let is_full = window.parked_records() >= WINDOW_RECORDS || window.parked_bytes() >= WINDOW_BYTES;
         let was_full = log.is_full.swap(is_full, Ordering::Relaxed);
-        Moved { watermark: window.advance(), is_open_again: was_full && !is_full }
+        let watermark = window.advance();
+        let wake = |parked| worker.woken.push(Waiter::Record(parked));
+        front.take_woken(pass.published, pass.position, wake);
+        pass.published = pass.position;
+        Moved { watermark, is_open_again: was_full && !is_full }
     }
 
     fn tell_passed(&self, worker: &mut Worker<R>, pass: &mut Pass<'_>, moved: Moved) {
@@ -658,39 +678,23 @@ impl<S: Source, R: Replay> Schedule<S, R> {
 
     fn copy_out(&self, pass: &Pass<'_>, number: usize) -> Box<Parked> {
         let entry = &pass.batch.entries[number];
-        let vector = &pass.batch.vectors[entry.vector..entry.vector + self.logs.len()];
+        let needs = pass.batch.needs(number, self.logs.len());
         Box::new(Parked {
             place: entry.place(pass.log),
             slot: pass.slot,
             start: entry.start,
-            vector: SmallVec::from_slice(vector),
+            vector: SmallVec::from_slice(needs.vector),
+            ids: SmallVec::from_slice(needs.ids),
             operations: RecordBytes::of(pass.batch, entry).kept(),
         })
     }
 
-    /// Parks the record at one log after another until one keeps it, or makes it ready.
-    fn wait_at(&self, worker: &mut Worker<R>, blocking: usize, parked: Box<Parked>) {
-        let mut blocking = blocking;
-        let mut parked = parked;
-        loop {
-            let needed = parked.vector[blocking];
-            match self.logs[blocking].watermark.park(needed, Waiter::Record(parked)) {
-                Some(Waiter::Record(returned)) => parked = returned,
-                _ => return,
-            }
-            match self.blocking_log(worker, &parked.vector, None) {
-                None => return self.offer(worker, parked),
-                Some(next) => blocking = next,
-            }
-        }
-    }
-
-    /// Checks the other logs for the records that one watermark has woken.
+    /// Looks whether the records that were woken wait for something else.
     fn examine_woken(&self, worker: &mut Worker<R>) {
         while let Some(waiter) = worker.woken.pop() {
             match waiter {
                 Waiter::HeldBatch(log) => self.examine_held(worker, log),
-                Waiter::Record(parked) => match self.blocking_log(worker, &parked.vector, None) {
+                Waiter::Record(parked) => match self.blocking(worker, parked.needs(), None) {
                     None => self.offer(worker, parked),
                     Some(blocking) => self.wait_at(worker, blocking, parked),
                 },

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 
 use crate::log::manifest::Incarnation;
 use crate::lsn::{Lsn, LsnVector};
-use crate::protocol::{Counts, Cut, EVERY_STAMP, Follows};
+use crate::protocol::{Counts, Cut, EVERY_STAMP, Follows, RecordId};
 
 /// See the module head.
 #[derive(Debug)]
@@ -62,8 +62,13 @@ impl Scope {
     }
 
     /// The scope of a salvage that has lost nothing so far but what lies beyond these ends.
-    pub(super) fn salvaged(end: LsnVector, known: LsnVector, condemned: BTreeSet<(usize, u64)>) -> Scope {
-        let cut = Cut { known, has_lost: true, ..Cut::at(&end, EVERY_STAMP) };
+    pub(super) fn salvaged(
+        end: LsnVector,
+        known: LsnVector,
+        dead: Vec<RecordId>,
+        condemned: BTreeSet<(usize, u64)>,
+    ) -> Scope {
+        let cut = Cut { known, has_lost: true, ..Cut::at(&end, EVERY_STAMP) }.without(dead);
         Scope::new(end, cut, condemned)
     }
 
@@ -111,9 +116,9 @@ impl Scope {
     /// if the limits are below that already.
     ///
     /// A zombie lowers nothing: an LV that covers its position need not depend on it, and one that does is
-    /// above `known` itself. That does not hold for what a salvage drops: a transaction may be dropped
-    /// because of the anchor that its LV was compressed against, and one that depends on it may have been
-    /// compressed against an older anchor.
+    /// above `known` itself. What names it by id is dead as well. That does not hold for what a salvage
+    /// drops: a transaction may be dropped because of the anchor that its LV was compressed against, and one
+    /// that depends on it may have been compressed against an older anchor.
     pub(super) fn tightened(&self) -> Option<Scope> {
         // The highest position that does not cover the record's end.
         let below = self.first_dropped.iter().map(|first| first.load(Ordering::Relaxed) - Lsn::ALIGNMENT);

@@ -59,6 +59,7 @@ const COMBINATIONS: &[Combination] = &[
     combination("taurus", "auto", false),
     combination("silor", "data", false),
     combination("plover", "data", false),
+    combination("taurus_graph", "auto", true),
 ];
 const WRITING_CALLS: [&str; 3] = ["tpcc_new_order", "tpcc_payment", "tpcc_delivery"];
 const CLIENTS: &str = "4";

@@ -175,8 +175,15 @@ impl Printer {
                 if let Some(vector) = transaction.follows.vector() {
                     object["lv"] = json!(vector.entries());
                 }
-                if let Follows::Stamp(stamp) = transaction.follows {
-                    object["stamp"] = json!(stamp);
+                match transaction.follows {
+                    Follows::Stamp(stamp) => object["stamp"] = json!(stamp),
+                    Follows::Predecessors(predecessors) => {
+                        let ids = predecessors.ids().iter().map(|id| json!([id.log(), id.end().0]));
+                        object["follows"] = ids.collect();
+                        let up_to = predecessors.positions().map(|(log, end)| json!([log, end.0]));
+                        object["follows_up_to"] = up_to.collect();
+                    }
+                    Follows::AllBefore | Follows::Positions(_) => {}
                 }
                 object["lv_bytes"] = json!(transaction.field_bytes);
                 if let Some(time) = transaction.time {
@@ -221,6 +228,12 @@ impl Printer {
             EntryBody::Transaction(transaction) => {
                 let follows = match (transaction.follows, transaction.follows.vector()) {
                     (Follows::Stamp(stamp), _) => format!(" stamp {stamp}"),
+                    (Follows::Predecessors(predecessors), _) => {
+                        let ids = predecessors.ids().iter().map(|id| format!(" {id}"));
+                        let up_to = predecessors.positions().map(|(log, end)| format!(" up to {log}:{end}"));
+                        let all = ids.chain(up_to).collect::<Vec<String>>().concat();
+                        if all.is_empty() { all } else { format!(" follows{all}") }
+                    }
                     (_, Some(vector)) => format!(" lv {:?}", vector.entries()),
                     (_, None) => String::new(),
                 };

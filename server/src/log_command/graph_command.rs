@@ -1,5 +1,5 @@
-//! `hyades log graph`: work, span and parallelism of the dependency graph in three orders, and a drawing for
-//! Graphviz.
+//! `hyades log graph`: work, span and parallelism of the dependency graph in several orders, and a drawing
+//! for Graphviz.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -76,11 +76,16 @@ pub(super) fn run(arguments: &GraphArguments, out: &mut dyn Write) -> Result<(),
         return draw(&graph, &inspection.schema(incarnation)?, out);
     }
     let orders = graph.orders()?;
-    let rows = [
-        ("serial", orders.serial, "one LSN orders everything"),
-        ("lv", orders.vectors, "what LSN vectors name, as a replay waits for it"),
-        ("conflict", orders.conflicts, "what wrote the same keys"),
-    ];
+    let (serial, conflicts) = (orders.serial, orders.conflicts);
+    let mut rows = vec![("serial", serial, "one LSN orders everything")];
+    match orders.named {
+        None => rows.push(("lv", orders.vectors, "what LSN vectors name, as a replay waits for it")),
+        Some(named) => rows.extend([
+            ("positions", orders.vectors, "all up to what records name, in each log"),
+            ("named", named, "what records name, as a replay waits for it"),
+        ]),
+    }
+    rows.push(("conflict", conflicts, "what wrote the same keys"));
     let warning = warning(&inspection, incarnation);
     if arguments.common.json {
         let order = |bounds: Bounds| json!({ "work": bounds.work, "span": bounds.span, "parallelism": bounds.parallelism() });

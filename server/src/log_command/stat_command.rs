@@ -27,7 +27,7 @@ pub struct StatArguments {
 struct Kind {
     count: u64,
     bytes: u64,
-    /// How many of the bytes say what a transaction follows: LSN vectors, or stamps.
+    /// How many of the bytes say what a transaction follows: LSN vectors, predecessors or stamps.
     vector_bytes: u64,
 }
 
@@ -69,6 +69,8 @@ struct LogStat {
     /// The number of logged operations on sequences.
     sequences: u64,
     vector_bytes: u64,
+    /// With a protocol whose records name others: how many are named.
+    ids: Option<u64>,
     /// Transactions with at least one entry that their anchor does not cover.
     dependent: u64,
     discarded: u64,
@@ -102,6 +104,7 @@ impl LogStat {
             deletes: 0,
             sequences: 0,
             vector_bytes: 0,
+            ids: inspection.has_ids(incarnation).then_some(0),
             dependent: 0,
             discarded: 0,
             durable: LsnVector::zero(incarnation.logs),
@@ -133,6 +136,7 @@ impl LogStat {
 
     fn add_transaction(&mut self, transaction: &TransactionEntry<'_>, bytes: u64) {
         self.vector_bytes += transaction.field_bytes as u64;
+        self.ids = self.ids.map(|ids| ids + transaction.follows.ids().len() as u64);
         self.dependent += u64::from(transaction.field_bytes > 1);
         let mut kind = &mut self.data;
         for operation in transaction.operations().flatten() {
@@ -186,6 +190,7 @@ impl LogStat {
             "deletes": self.deletes,
             "sequences": self.sequences,
             "vector_bytes": self.vector_bytes,
+            "named": self.ids,
             "transactions_with_vector": self.dependent,
             "durable_by_anchors": self.durable.entries(),
             "last_milestone": self.stamp,
@@ -248,6 +253,11 @@ impl LogStat {
             )?;
             let each = self.vector_bytes as f64 / transactions as f64;
             match self.stamp {
+                None if let Some(ids) = self.ids => writeln!(
+                    out,
+                    "  predecessors: {} bytes, {each:.2} a transaction; {ids} are named",
+                    self.vector_bytes
+                )?,
                 None => writeln!(
                     out,
                     "  LSN vectors: {} bytes, {each:.2} a transaction; {} transactions name more than their anchor",
@@ -260,6 +270,9 @@ impl LogStat {
             writeln!(out, "  {} transactions do not count: what they depend on is missing", self.discarded)?;
         }
         match self.stamp {
+            None if self.ids.is_some() => {
+                writeln!(out, "  settled by its anchors: {:?}", self.durable.entries())
+            }
             None => writeln!(out, "  durable by its anchors: {:?}", self.durable.entries()),
             Some(stamp) => writeln!(out, "  complete up to stamp {stamp} by its milestones"),
         }

@@ -263,6 +263,30 @@ fn graph_tells_work_and_span() {
 }
 
 #[test]
+fn logs_of_the_dependency_graph_show_what_records_name() {
+    let directory = Directory::new();
+    build(directory.path(), ProtocolKind::TaurusGraph);
+    let dump = printed(directory.path(), &["dump"]);
+    assert!(dump.contains(" follows 0:") || dump.contains(" follows 1:"), "{dump}");
+    let records: Vec<serde_json::Value> =
+        printed(directory.path(), &["dump", "--json"]).lines().map(|line| line.parse().unwrap()).collect();
+    let transactions: Vec<_> = records.iter().filter(|record| record["kind"] == "transaction").collect();
+    assert!(transactions.len() >= 5 && transactions.iter().all(|one| one["counts"] == true), "{dump}");
+    let id = |record: &serde_json::Value| (record["log"].as_u64(), record["end"].as_u64());
+    let ids: Vec<_> = transactions.iter().map(|record| id(record)).collect();
+    let named = |record: &serde_json::Value| record["follows"].as_array().cloned().unwrap_or_default();
+    let all: Vec<_> = transactions.iter().flat_map(|record| named(record)).collect();
+    assert!(!all.is_empty(), "{dump}");
+    assert!(all.iter().all(|named| ids.contains(&(named[0].as_u64(), named[1].as_u64()))), "{dump}");
+    let stat = json(directory.path(), &["stat", "--json"]);
+    let sum: u64 = stat["logs"].as_array().unwrap().iter().map(|log| log["named"].as_u64().unwrap()).sum();
+    assert_eq!(sum, all.len() as u64, "{stat}");
+    let graph = json(directory.path(), &["graph", "--json"]);
+    let span = |name: &str| graph["orders"][name]["span"].as_u64().unwrap();
+    assert!((3..=5).contains(&span("named")) && span("named") <= span("positions"), "{graph}");
+}
+
+#[test]
 fn logs_of_silor_and_plover_show_stamps() {
     logs_show_stamps(ProtocolKind::SiloR);
     logs_show_stamps(ProtocolKind::Plover);

@@ -8,7 +8,7 @@ use hyades::{Config, Database, ProtocolKind, Value};
 use hyades_engine::disk::RealDisk;
 use hyades_engine::disk::SECTOR_BYTES;
 use hyades_engine::inspect::{EntryBody, Inspection};
-use hyades_engine::log::manifest::{Incarnation, Manifest};
+use hyades_engine::log::manifest::{Incarnation, Manifest, UpToEnd};
 use hyades_engine::lsn::{Lsn, LsnVector};
 use hyades_engine::protocol::Cut;
 
@@ -224,7 +224,7 @@ fn what_never_counted_is_not_among_the_dropped() {
     };
     let middle = of_log(0).nth(10).unwrap().1;
     let last = second.frozen_end().unwrap().get(1);
-    second.freeze(&LsnVector::from_slice(&[middle.0, last.0]), None);
+    second.freeze(&LsnVector::from_slice(&[middle.0, last.0]), UpToEnd::default());
     manifest.store(&RealDisk, directory.path()).unwrap();
     let torn = Inspection::open(directory.path()).unwrap();
     let second = torn.incarnation(None).unwrap();

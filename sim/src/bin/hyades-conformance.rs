@@ -1,5 +1,5 @@
 //! `cargo xtask conformance`: tries every protocol with every concurrency control and kind of logging, and
-//! prints a line for each.
+//! prints a line for each. With `--only taurus`, those whose protocol's name begins like that.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -13,15 +13,19 @@ const SHORT: Extent = Extent { stride: 20, histories: 2 };
 const LONG: Extent = Extent { stride: 1, histories: 40 };
 
 fn main() -> ExitCode {
-    let extent = match std::env::args().nth(1).as_deref() {
-        None => LONG,
-        Some("--short") => SHORT,
-        Some(other) => {
-            eprintln!("{other} is not understood: --short, or nothing");
-            return ExitCode::FAILURE;
+    let (mut extent, mut only) = (LONG, String::new());
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--short" => extent = SHORT,
+            "--only" => only = arguments.next().unwrap_or_default(),
+            other => {
+                eprintln!("{other} is not understood: --short, --only PROTOCOL, or nothing");
+                return ExitCode::FAILURE;
+            }
         }
-    };
-    let cells = cells();
+    }
+    let cells: Vec<_> = cells().into_iter().filter(|cell| cell.protocol.starts_with(&only)).collect();
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(0));
     let judge = || {
         while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {

@@ -16,7 +16,7 @@ fn stored() -> (ControlledDisk, Arc<dyn Disk>, Manifest) {
         let incarnation = manifest.plan_incarnation(&config, LogShape { logs: 3, stripes: 1 });
         manifest.incarnations.push(incarnation);
     }
-    manifest.incarnations[0].freeze(&LsnVector::from_slice(&[8, 16]), None);
+    manifest.incarnations[0].freeze(&LsnVector::from_slice(&[8, 16]), UpToEnd::default());
     manifest.store(disk.as_ref(), &data()).expect("stored");
     (memory, disk, manifest)
 }

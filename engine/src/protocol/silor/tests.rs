@@ -190,7 +190,7 @@ fn what_comes_after_the_last_epoch_has_ended_does_not_count() {
     assert!(fixture.commit(1) > last);
     fixture.silor.shutdown().expect("nothing failed");
     let stored = Manifest::load(fixture.disk.as_ref(), Path::new("data")).expect("readable").expect("there");
-    assert_eq!(stored.incarnations[0].stamp, Some(last));
+    assert_eq!(stored.incarnations[0].up_to_end.stamp, Some(last));
 }
 
 #[test]

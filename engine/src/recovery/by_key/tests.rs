@@ -70,6 +70,7 @@ impl Source for Log {
                 time: (record.what != What::Undated).then_some(record.time),
                 is_barrier: record.what == What::Barrier,
                 vector: 0,
+                ids: 0..0,
                 operations: BatchBytes::Assembled(Arc::new(record.operations())),
             });
             count += 1;

@@ -12,7 +12,7 @@ use crate::config::{Config, RestartMode};
 use crate::disk::Disk;
 use crate::disk::controlled::ControlledDisk;
 use crate::log::durable::Durability;
-use crate::log::manifest::{Checkpoint, Incarnation, LogShape, Manifest};
+use crate::log::manifest::{Checkpoint, Incarnation, LogShape, Manifest, UpToEnd};
 use crate::log::record::{Commit, OperationsWriter};
 use crate::log::{Append, AppendProgress, Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector};
@@ -251,9 +251,9 @@ fn digest_of_an_incarnation_that_ended_before_it_is_not_used() {
     let mut manifest = subject.manifest();
     let mut end = subject.ends_of_logs();
     end.lower(&[end.get(0).0, end.get(1).0 - 8]);
-    manifest.incarnations[0].freeze(&end, None);
+    manifest.incarnations[0].freeze(&end, UpToEnd::default());
     assert_eq!(subject.find(&manifest), None);
-    manifest.incarnations[0].freeze(&subject.ends_of_logs(), None);
+    manifest.incarnations[0].freeze(&subject.ends_of_logs(), UpToEnd::default());
     assert!(subject.find(&manifest).is_some());
 }
 

@@ -166,7 +166,7 @@ impl Decoder<'_> {
             None => (start, BatchBytes::InBatch(content.start + field_bytes..content.end)),
             Some(whole) => (whole.start, BatchBytes::Assembled(Arc::new(whole.operations))),
         };
-        let is_own = follows.is_own();
+        let is_own = follows.has_own_positions();
         let first = batch.vectors.len();
         let vector = match self.base_place {
             Some(place) if !is_own => place,
@@ -183,10 +183,13 @@ impl Decoder<'_> {
             let ends = scope.end.entries();
             batch.vectors[first..].iter_mut().zip(ends).for_each(|(entry, end)| *entry = (*entry).min(*end));
         }
+        let first_id = batch.ids.len();
+        batch.ids.extend_from_slice(follows.ids());
+        let ids = first_id..batch.ids.len();
         let Commit { time, is_barrier, .. } = commit;
         let from = known_from(follows, control_start, from).0;
         let (start, end) = (start.0, end.0);
-        batch.entries.push(BatchEntry { from, start, end, time, is_barrier, vector, operations });
+        batch.entries.push(BatchEntry { from, start, end, time, is_barrier, vector, ids, operations });
         Ok(())
     }
 }

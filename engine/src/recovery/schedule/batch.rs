@@ -6,6 +6,9 @@ use std::sync::Arc;
 use hyades_types::error::Result;
 use smallvec::SmallVec;
 
+use super::needs::Needs;
+use crate::protocol::RecordId;
+
 /// One transaction in a [`Batch`].
 #[derive(Clone, Debug)]
 pub(crate) struct BatchEntry {
@@ -20,6 +23,8 @@ pub(crate) struct BatchEntry {
     pub(crate) is_barrier: bool,
     /// Where its pre-append LV begins in the batch's `vectors`.
     pub(crate) vector: usize,
+    /// The records that it names, in the batch's `ids`.
+    pub(crate) ids: Range<usize>,
     pub(crate) operations: BatchBytes,
 }
 
@@ -55,6 +60,7 @@ pub(crate) struct Batch {
     pub(crate) entries: Vec<BatchEntry>,
     /// LSN vectors, as many entries each as there are logs; entries may share one.
     pub(crate) vectors: Vec<u64>,
+    pub(crate) ids: Vec<RecordId>,
     /// All of its records have later times than this, as the last anchor before it says.
     pub(crate) since: Option<u64>,
     /// All later records of the log have later times, as the last anchor says.
@@ -106,9 +112,16 @@ impl Batch {
         self.floor.clear();
         self.entries.clear();
         self.vectors.clear();
+        self.ids.clear();
         self.read_bytes = None;
         self.assembled_bytes = 0;
         self.undecoded = None;
+    }
+
+    /// What an entry waits for, in so many logs.
+    pub(super) fn needs(&self, number: usize, logs: usize) -> Needs<'_> {
+        let entry = &self.entries[number];
+        Needs { vector: &self.vectors[entry.vector..entry.vector + logs], ids: &self.ids[entry.ids.clone()] }
     }
 
     /// Decodes what has not been.

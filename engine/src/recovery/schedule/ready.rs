@@ -7,7 +7,8 @@
 use hyades_types::error::Result;
 
 use super::{
-    Moved, Parked, ReadyRecord, Replay, Schedule, SlotNumber, Source, WINDOW_BYTES, WINDOW_RECORDS, Worker,
+    Moved, Parked, ReadyRecord, Replay, Schedule, SlotNumber, Source, WINDOW_BYTES, WINDOW_RECORDS, Waiter,
+    Worker,
 };
 use crate::sync::Ordering;
 
@@ -65,19 +66,26 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         worker: &mut Worker<R>,
         ReadyRecord(parked): ReadyRecord,
     ) -> Result<()> {
-        let (log, slot, start) = (parked.place.log, parked.slot, parked.start);
+        let (log, slot, place) = (parked.place.log, parked.slot, (parked.start, parked.place.end));
         self.replay_parked(worker, *parked)?;
         worker.transactions += 1;
-        let moved = self.note_finished(log, slot, start);
+        let moved = self.note_finished(worker, log, slot, place);
         self.tell_moved(worker, log, moved);
         self.examine_woken(worker);
         Ok(())
     }
 
     /// A record that was parked has been replayed.
-    pub(super) fn note_finished(&self, log: usize, slot: SlotNumber, start: u64) -> Moved {
+    pub(super) fn note_finished(
+        &self,
+        worker: &mut Worker<R>,
+        log: usize,
+        slot: SlotNumber,
+        (start, end): (u64, u64),
+    ) -> Moved {
         let log = &self.logs[log];
-        let mut window = log.window.lock();
+        let mut front = log.front.lock();
+        let window = &mut front.window;
         window.finish(slot, start);
         let is_full =
             window.parked_records() >= WINDOW_RECORDS / 2 || window.parked_bytes() >= WINDOW_BYTES / 2;
@@ -85,7 +93,9 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         if is_open_again {
             log.is_full.store(false, Ordering::Relaxed);
         }
-        Moved { watermark: window.advance(), is_open_again }
+        let watermark = window.advance();
+        front.take_woken(end - 1, end, |parked| worker.woken.push(Waiter::Record(parked)));
+        Moved { watermark, is_open_again }
     }
 
     /// Takes a record from the queue of another worker, those that follow this one first.

@@ -10,7 +10,7 @@
 
 use hyades_types::error::Result;
 
-use super::{Batch, Log, OpenSlot, Pass, Replay, Schedule, Shared, Source, Worker};
+use super::{Batch, Blocking, Log, OpenSlot, Pass, Replay, Schedule, Shared, Source, Worker};
 use crate::sync::Ordering;
 
 /// Where the worker is in one log.
@@ -101,12 +101,13 @@ impl<S: Source, R: Replay> Schedule<S, R> {
     fn replay_ready(&self, worker: &mut Worker<R>, log: usize, head: &mut Head) -> Result<Option<usize>> {
         let (batch, logs) = (&head.batch, self.logs.len());
         let is_contiguous = self.logs[log].watermark.position() >= head.position;
-        let mut pass = Pass { log, slot: head.slot.number, batch, position: head.position, is_contiguous };
+        let (slot, position) = (head.slot.number, head.position);
+        let mut pass = Pass { log, slot, batch, position, published: position, is_contiguous };
         let mut blocking = None;
         for entry in &batch.entries[head.next..] {
-            let vector = &batch.vectors[entry.vector..entry.vector + logs];
             pass.position = entry.start;
-            blocking = self.blocking_log(worker, vector, Some(&pass));
+            let needs = batch.needs(head.next, logs);
+            blocking = self.blocking(worker, needs, Some(&pass)).map(Blocking::log);
             if blocking.is_some() {
                 break;
             }

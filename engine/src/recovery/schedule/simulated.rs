@@ -42,7 +42,7 @@ enum Todo {
     /// Publishes how far it is with the batch.
     Publish,
     /// A record that had been set aside has been replayed.
-    Finish { log: usize, slot: SlotNumber, start: u64 },
+    Finish { log: usize, slot: SlotNumber, place: (u64, u64) },
     /// Replays what is in its own queue.
     RunReady,
 }
@@ -55,16 +55,18 @@ struct Passing {
     /// The next entry.
     next: usize,
     position: u64,
+    published: u64,
     is_contiguous: bool,
 }
 
 impl Passing {
     /// Does something with the pass as the schedule knows it.
     fn with<T>(&mut self, what: impl FnOnce(&mut Pass<'_>) -> T) -> T {
-        let Passing { log, slot, ref batch, position, is_contiguous, .. } = *self;
-        let mut pass = Pass { log, slot: slot.number, batch, position, is_contiguous };
+        let Passing { log, slot, ref batch, position, published, is_contiguous, .. } = *self;
+        let mut pass = Pass { log, slot: slot.number, batch, position, published, is_contiguous };
         let done = what(&mut pass);
-        (self.position, self.is_contiguous) = (pass.position, pass.is_contiguous);
+        (self.position, self.published) = (pass.position, pass.published);
+        self.is_contiguous = pass.is_contiguous;
         done
     }
 }
@@ -142,8 +144,8 @@ impl<S: Source, R: Replay, W: Stopwatch> Simulation<'_, S, R, W> {
             Todo::Take(logs, next) => self.take(worker, now, logs, next),
             Todo::Pass => self.pass(worker, now),
             Todo::Publish => self.publish(worker, now),
-            Todo::Finish { log, slot, start } => {
-                self.finish(worker, now, (log, slot, start));
+            Todo::Finish { log, slot, place } => {
+                self.finish(worker, now, (log, slot, place));
                 Ok(())
             }
             Todo::RunReady => self.run_ready(worker, now),
@@ -295,7 +297,8 @@ impl<S: Source, R: Replay, W: Stopwatch> Simulation<'_, S, R, W> {
         let log = &self.schedule.logs[number];
         log.in_flight.fetch_add(1, Ordering::Relaxed);
         let is_contiguous = log.watermark.position() >= slot.start;
-        let passing = Passing { log: number, slot, batch, next: 0, position: slot.start, is_contiguous };
+        let (position, published) = (slot.start, slot.start);
+        let passing = Passing { log: number, slot, batch, next: 0, position, published, is_contiguous };
         self.workers[worker].passing = Some(passing);
         let ((), until) = self.tell(worker, until, |schedule, _| schedule.wake_another());
         self.done(worker, until, Doing::Scheduling, Todo::Pass);
@@ -315,8 +318,8 @@ impl<S: Source, R: Replay, W: Stopwatch> Simulation<'_, S, R, W> {
         passing.position = entry.start;
         let (is_replayed, time) = self.stopwatch.time(|| {
             passing.with(|pass| {
-                let vector = &pass.batch.vectors[entry.vector..entry.vector + schedule.logs.len()];
-                if let Some(blocking) = schedule.blocking_log(&mut one.worker, vector, Some(pass)) {
+                let needs = pass.batch.needs(number, schedule.logs.len());
+                if let Some(blocking) = schedule.blocking(&mut one.worker, needs, Some(pass)) {
                     one.worker.blocked.push((number, blocking));
                     pass.is_contiguous = false;
                     return Ok(false);
@@ -344,7 +347,7 @@ impl<S: Source, R: Replay, W: Stopwatch> Simulation<'_, S, R, W> {
             self.done(worker, again, Doing::WaitingForLock, Todo::Publish);
             return Ok(());
         }
-        let (schedule, one) = (&self.schedule, &self.workers[worker].worker);
+        let (schedule, one) = (&self.schedule, &mut self.workers[worker].worker);
         let (moved, time) = self.stopwatch.time(|| passing.with(|pass| schedule.note_passed(one, pass)));
         let noted = self.windows[log].hold(worker, now, time, self.costs);
         let ((), told) = self.tell(worker, noted, |schedule, worker| {
@@ -379,7 +382,7 @@ impl<S: Source, R: Replay, W: Stopwatch> Simulation<'_, S, R, W> {
     }
 
     fn replay_ready(&mut self, worker: usize, now: Time, ReadyRecord(parked): ReadyRecord) -> Result<()> {
-        let (log, slot, start) = (parked.place.log, parked.slot, parked.start);
+        let (log, slot, place) = (parked.place.log, parked.slot, (parked.start, parked.place.end));
         let Worker { scratch, transactions, .. } = &mut self.workers[worker].worker;
         let replay = &self.schedule.replay;
         let (replayed, time) = self.stopwatch.time(|| {
@@ -389,16 +392,16 @@ impl<S: Source, R: Replay, W: Stopwatch> Simulation<'_, S, R, W> {
         });
         replayed?;
         *transactions += 1;
-        self.done(worker, now + time, Doing::Replaying, Todo::Finish { log, slot, start });
+        self.done(worker, now + time, Doing::Replaying, Todo::Finish { log, slot, place });
         Ok(())
     }
 
-    fn finish(&mut self, worker: usize, now: Time, (log, slot, start): (usize, SlotNumber, u64)) {
+    fn finish(&mut self, worker: usize, now: Time, (log, slot, place): (usize, SlotNumber, (u64, u64))) {
         if let Some(again) = self.windows[log].retry_at(now, self.costs) {
-            return self.done(worker, again, Doing::WaitingForLock, Todo::Finish { log, slot, start });
+            return self.done(worker, again, Doing::WaitingForLock, Todo::Finish { log, slot, place });
         }
-        let schedule = &self.schedule;
-        let (moved, time) = self.stopwatch.time(|| schedule.note_finished(log, slot, start));
+        let (schedule, one) = (&self.schedule, &mut self.workers[worker].worker);
+        let (moved, time) = self.stopwatch.time(|| schedule.note_finished(one, log, slot, place));
         let noted = self.windows[log].hold(worker, now, time, self.costs);
         let ((), told) = self.tell(worker, noted, |schedule, worker| {
             schedule.tell_moved(worker, log, moved);

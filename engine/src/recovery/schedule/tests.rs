@@ -30,7 +30,7 @@ impl SyntheticSource {
 }
 
 fn entry(start: u64, end: u64, vector: usize, operations: BatchBytes) -> BatchEntry {
-    BatchEntry { from: start, start, end, time: None, is_barrier: false, vector, operations }
+    BatchEntry { from: start, start, end, time: None, is_barrier: false, vector, ids: 0..0, operations }
 }
 
 impl Source for SyntheticSource {

@@ -37,6 +37,7 @@ pub(crate) struct OpenSlot {
 #[derive(Debug)]
 struct ParkedPlace {
     start: u64,
+    end: u64,
     bytes: usize,
     is_finished: bool,
 }
@@ -79,11 +80,11 @@ impl Window {
     }
 
     /// Leaves a record behind. Only the worker that passes through the slot may call it, in log order, before
-    /// it passes the record.
-    pub(crate) fn park(&mut self, number: SlotNumber, start: u64, bytes: usize) {
+    /// it passes the record, which begins and ends here.
+    pub(crate) fn park(&mut self, number: SlotNumber, (start, end): (u64, u64), bytes: usize) {
         if let Some(slot) = self.slot(number) {
             debug_assert!(start >= slot.passed);
-            slot.parked.push_back(ParkedPlace { start, bytes, is_finished: false });
+            slot.parked.push_back(ParkedPlace { start, end, bytes, is_finished: false });
             self.parked_records += 1;
             self.parked_bytes += bytes;
         }
@@ -108,6 +109,19 @@ impl Window {
             self.parked_records -= 1;
             self.parked_bytes -= bytes;
         }
+    }
+
+    /// Whether the record that ends here is finished, or there is nothing to finish. Not before it has been
+    /// handed out.
+    pub(crate) fn is_finished(&self, end: u64) -> bool {
+        if end <= self.finished_to {
+            return true;
+        }
+        let slot = self.slots.partition_point(|slot| slot.end < end);
+        self.slots.get(slot).is_some_and(|slot| {
+            let parked = slot.parked.binary_search_by_key(&end, |parked| parked.end);
+            end <= slot.passed && parked.map_or(true, |place| slot.parked[place].is_finished)
+        })
     }
 
     /// Drops what is finished at the front and returns the watermark.
@@ -153,14 +167,19 @@ mod tests {
         assert_eq!(window.advance(), 0);
         window.pass(second, 200);
         assert_eq!(window.advance(), 0);
-        window.park(first, 40, 8);
-        window.park(first, 60, 8);
+        window.park(first, (40, 48), 8);
+        window.park(first, (60, 68), 8);
         window.pass(first, 80);
         assert_eq!(window.advance(), 40);
         window.finish(first, 60);
         assert_eq!(window.advance(), 40);
+        assert!(window.is_finished(40) && window.is_finished(68) && window.is_finished(80));
+        assert!(!window.is_finished(48), "it is parked");
+        assert!(!window.is_finished(88) && window.is_finished(120), "slots are passed each by itself");
+        assert!(!window.is_finished(208), "it has not been handed out");
         window.finish(first, 40);
         assert_eq!(window.advance(), 80);
+        assert!(window.is_finished(48));
         window.pass(first, 100);
         assert_eq!(window.advance(), 200);
         assert_eq!((window.parked_records(), window.parked_bytes()), (0, 0));
@@ -171,9 +190,9 @@ mod tests {
         let mut window = Window::default();
         let first = window.open(10).number;
         let second = window.open(20).number;
-        window.park(second, 10, 1);
+        window.park(second, (10, 18), 1);
         window.pass(second, 20);
-        window.park(first, 0, 1);
+        window.park(first, (0, 8), 1);
         window.pass(first, 10);
         assert_eq!(window.advance(), 0);
         window.finish(second, 10);

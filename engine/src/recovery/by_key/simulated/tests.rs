@@ -48,6 +48,7 @@ impl Source for Log {
                 time: Some(time(index)),
                 is_barrier: false,
                 vector: 0,
+                ids: 0..0,
                 operations: BatchBytes::Assembled(Arc::new(operations)),
             });
         }

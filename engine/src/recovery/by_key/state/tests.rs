@@ -136,8 +136,16 @@ fn a_batch_that_has_been_routed_keeps_nothing_of_its_log() {
     };
     let (bytes, large) = (Arc::new(vec![0; 8]), Arc::new(vec![0; 8]));
     let operations = BatchBytes::Assembled(Arc::clone(&large));
-    let entry =
-        BatchEntry { from: 0, start: 0, end: 8, time: Some(1), is_barrier: false, vector: 0, operations };
+    let entry = BatchEntry {
+        from: 0,
+        start: 0,
+        end: 8,
+        time: Some(1),
+        is_barrier: false,
+        vector: 0,
+        ids: 0..0,
+        operations,
+    };
     batch.entries.push(entry);
     batch.bytes = Arc::clone(&bytes);
     state.note_read(Read { log, slot, batch }, false, Some(5));
