@@ -322,8 +322,7 @@ impl Inspection {
         let checkpoint = self.manifest.checkpoint_of(incarnation);
         let has_ids = recovery(&incarnation.protocol, incarnation.logs)?.has_ids();
         let (mut ends, mut complete) = (LsnVector::zero(incarnation.logs), EVERY_STAMP);
-        let known = checkpoint.map_or(&[][..], |checkpoint| &checkpoint.settled);
-        let (mut settled, mut all) = (LsnVector::from_slice(known), Vec::new());
+        let (mut settled, mut all) = (self.manifest.replay_from(incarnation), Vec::new());
         for log in 0..incarnation.logs {
             let mut may_be_dead = MayBeDead::new(log);
             let (end, stamp) = self.walk(incarnation, log, |entry| {

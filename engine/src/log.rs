@@ -380,7 +380,8 @@ impl Logs {
             // What a session has appended meanwhile may be in one log, and what it follows not in another
             // one.
             let stamp = self.stamps.as_ref().map(|_| self.watch.durable_stamp());
-            let up_to_end = UpToEnd { stamp, ..UpToEnd::default() };
+            let is_unknown = (0..self.count()).any(|log| self.reserved(log).0 > ends[log]);
+            let up_to_end = UpToEnd { stamp, is_unknown, ..UpToEnd::default() };
             incarnation.freeze(&LsnVector::from_slice(&ends), up_to_end);
         }
         self.manifests.store(&manifest)

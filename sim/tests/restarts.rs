@@ -104,7 +104,7 @@ fn what_is_done_in_the_middle_of_a_restart_survives_the_next_crash() {
         Scenario::taurus(3).with(Calls::Data),
         of_data[0],
         of_data[1],
-        Scenario::taurus_graph(3).with(Calls::Mixed),
+        Scenario::taurus_graph(3).with(Calls::Data),
     ];
     try_all("work", &scenarios, work_in_the_middle);
 }

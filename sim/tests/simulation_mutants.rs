@@ -24,7 +24,7 @@ const FOUND: [(Mutant, u64); 26] = [
     (Mutant::DurableBeforeSync, 3),
     (Mutant::ZombiesRevived, 8),
     (Mutant::NoSyncBeforeCut, 108),
-    (Mutant::ZeroTupleLv, 607),
+    (Mutant::ZeroTupleLv, 1344),
     (Mutant::IdleWorkerInfinity, 1),
     (Mutant::SkipRowLock, 3),
     (Mutant::ReplayReadsNewest, 14),

@@ -18,7 +18,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::buffer::{Refusal, Reservation};
 use super::record::{
-    Commit, CommitHeader, DATED_HEADER_BYTES, TIME_OFFSET, encode_commit, encode_fragment, time_bytes,
+    Commit, CommitHeader, DATED_HEADER_BYTES, MAX_LOGS, MOST_NAMED, TIME_OFFSET, encode_commit,
+    encode_fragment, time_bytes,
 };
 use super::{Beginning, Logs};
 use crate::lsn::Lsn;
@@ -33,8 +34,9 @@ pub enum Append<Token> {
     Wait(Ticket),
 }
 
-/// The header of the largest record: fixed part, id, and a field with a number for each log and one more.
-const MAX_HEADER_BYTES: usize = DATED_HEADER_BYTES + 10 * (2 + super::record::MAX_LOGS);
+/// The header of the largest record: fixed part, id, and a field with a number for each log, for each of the
+/// transactions that it names, and two more.
+const MAX_HEADER_BYTES: usize = DATED_HEADER_BYTES + 10 * (3 + MAX_LOGS + MOST_NAMED);
 
 /// How far the append of a large transaction has come, and memory for headers. Belongs to one attempt to
 /// commit at a time.

@@ -172,7 +172,8 @@ pub struct UpToEnd {
     /// their (last) records end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dead: Vec<(usize, u64)>,
-    /// In a backup: what was copied says it. Backups of older programs say nothing.
+    /// The logs say it up to their ends: in a backup, and if something was appended while the database was
+    /// closed. Manifests of older programs say nothing of this.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_unknown: bool,
 }

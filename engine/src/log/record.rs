@@ -72,6 +72,8 @@ pub const HEADER_BYTES: usize = 8;
 pub const MAX_RECORD_BYTES: usize = 2 << 20;
 /// There are at most this many logs.
 pub const MAX_LOGS: usize = 64;
+/// A record names at most this many others.
+pub const MOST_NAMED: usize = 64;
 
 const KIND_TRANSACTION: u8 = 1;
 const KIND_FRAGMENT: u8 = 2;

@@ -25,9 +25,9 @@
 //!    log has.
 //! 2. Predecessors are final before the place is reserved: each has its place before its successor, in real
 //!    time, so there are no cycles.
-//! 3. The commit dependency table (`commit_table`) has the *predecessor vector* of each transaction that is
-//!    not settled, from before its id can be read: up to where each log must be durable for it and all that
-//!    it follows.
+//! 3. The commit dependency table (`commit_table`) has the *predecessor vector* of each transaction, from
+//!    before its id can be read until it counts whatever happens: up to where each log must be durable for
+//!    it and all that it follows.
 //! 4. A position is *settled* if every transaction of its log up to there counts whatever happens
 //!    (`settled`). Durable is not enough: a record can be durable before what it follows. Only settled
 //!    positions are left out of records and lists, stand in anchors, and let ids be forgotten.
@@ -80,7 +80,7 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hyades_types::error::Result;
+use hyades_types::error::{Error, Result, sqlstate};
 use smallvec::SmallVec;
 
 use self::commit_table::CommitTable;
@@ -94,7 +94,7 @@ use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{LogShape, Manifest};
 use crate::log::record::varint::{read_varint, write_varint};
-use crate::log::record::{Control, Malformed};
+use crate::log::record::{Control, MOST_NAMED, Malformed};
 use crate::log::{LoggerDuty, Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector, logs_in};
 use crate::mutant::{self, Mutant};
@@ -194,6 +194,11 @@ impl Protocol for TaurusGraph {
     type Dependencies = Dependencies;
 
     fn check(config: &Config) -> Result<()> {
+        if config.predecessors > MOST_NAMED {
+            let named = config.predecessors;
+            let message = format!("a log record names at most {MOST_NAMED} transactions, not {named}");
+            return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+        }
         check_logs(config)
     }
 
@@ -325,7 +330,7 @@ impl Protocol for TaurusGraph {
                 dependencies.wait_for(log, place.end());
                 dependencies.own = Some(own);
                 // Invariant 3.
-                self.table.insert(own, &dependencies.vector);
+                self.table.insert(own, &dependencies.vector, self.logs.watch());
                 Ok(Append::Done(Reserved::new(place)))
             }
         }

@@ -30,11 +30,12 @@ use super::records::{Damaged, Walk, What};
 use crate::config::Config;
 use crate::log::manifest::{Incarnation, Manifest, UpToEnd};
 use crate::log::places::log_set;
+use crate::log::record::Control;
 use crate::log::set::{Chunk, LogEnd, LogSet, Tail};
 use crate::lsn::LsnVector;
 use crate::mutant::{self, Mutant};
 use crate::protocol::list::recovery;
-use crate::protocol::{Cut, EVERY_STAMP};
+use crate::protocol::{Cut, EVERY_STAMP, Order};
 
 /// What was found in one log.
 struct Scanned {
@@ -77,13 +78,14 @@ pub(super) fn find_end(
     };
     let scanned: Vec<Scanned> =
         for_each_log(incarnation.logs, workers, scan)?.into_iter().flatten().collect();
-    // A checkpoint counts only once the logs are durable up to what it holds.
-    let mut durable = match manifest.checkpoint_of(incarnation) {
-        Some(checkpoint) => LsnVector::from_slice(&checkpoint.settled),
-        None => LsnVector::zero(incarnation.logs),
-    };
-    for one in &scanned {
-        durable.raise(one.durable.entries());
+    // What anchors name. All before the replay begins is in the checkpoint, which counts.
+    let mut named = from;
+    scanned.iter().for_each(|one| named.raise(one.durable.entries()));
+    // A checkpoint counts only once the logs are durable up to what had a place then. Some of that may follow
+    // what had none.
+    let mut durable = named.clone();
+    if let Some(checkpoint) = manifest.checkpoint_of(incarnation) {
+        durable.raise(&checkpoint.settled);
     }
     let stamp = match has_stamps(incarnation)? {
         true => find_last_stamp(manifest, incarnation, &scanned)?,
@@ -98,8 +100,13 @@ pub(super) fn find_end(
         summaries.extend(one.summary);
         may_be_dead.extend(one.may_be_dead);
     }
-    let dead = find_dead(may_be_dead, &end, &durable);
+    let dead = find_dead(may_be_dead, &end, &named);
     Ok((Cut::at(&end, stamp).without(dead), tails, summaries))
+}
+
+/// Whether anchors of one log say what is durable in others.
+fn has_positions(incarnation: &Incarnation) -> Result<bool> {
+    Ok(incarnation.logs > 1 && recovery(&incarnation.protocol, incarnation.logs)?.order() == Order::Positions)
 }
 
 fn has_ids(incarnation: &Incarnation) -> Result<bool> {
@@ -131,9 +138,9 @@ fn find_last_stamp(manifest: &Manifest, incarnation: &Incarnation, scanned: &[Sc
 }
 
 /// The cut of an incarnation that has ended, if the manifest does not say all of it: the logs say it up to
-/// their ends. `None` if it does. The stamp of a checkpoint does not matter: in a copy of the logs, what came
-/// after the checkpoint may be missing in one of them. Whatever counts after it is in an epoch, or has a GSN,
-/// that a later milestone of each log names.
+/// their ends, or to lower ones. `None` if it does. The stamp of a checkpoint does not matter: in a copy of
+/// the logs, what came after the checkpoint may be missing in one of them. Whatever counts after it is in an
+/// epoch, or has a GSN, that a later milestone of each log names.
 pub(crate) fn find_unknown(
     config: &Config,
     manifest: &Manifest,
@@ -142,11 +149,15 @@ pub(crate) fn find_unknown(
     let UpToEnd { stamp, is_unknown, .. } = &incarnation.up_to_end;
     let needs_stamp = has_stamps(incarnation)? && stamp.is_none();
     let needs_dead = has_ids(incarnation)? && *is_unknown;
-    if !needs_stamp && !needs_dead {
+    let needs_ends = has_positions(incarnation)? && *is_unknown;
+    if !needs_stamp && !needs_dead && !needs_ends {
         return Ok(None);
     }
     let set = log_set(config, manifest, incarnation);
-    let (from, end) = (manifest.replay_from(incarnation), incarnation.frozen_end().unwrap_or_default());
+    let (from, mut end) = (manifest.replay_from(incarnation), incarnation.frozen_end().unwrap_or_default());
+    if needs_ends {
+        while lower_to_anchors(set.as_ref(), incarnation, &from, &mut end)? {}
+    }
     let (mut complete, mut settled, mut may_be_dead) = (Vec::new(), from.clone(), Vec::new());
     for log in 0..incarnation.logs {
         let mut walk: Walk<()> = Walk::new(incarnation, log)?.from(from.get(log)).up_to(end.get(log));
@@ -163,6 +174,43 @@ pub(crate) fn find_unknown(
     }
     let stamp = if needs_stamp { last_stamp(complete.into_iter()) } else { EVERY_STAMP };
     Ok(Some(Cut::at(&end, stamp).without(find_dead(may_be_dead, &end, &settled))))
+}
+
+/// Ends each log before its first anchor that names what lies beyond the end of another log. Returns whether
+/// any end has become lower.
+///
+/// Logs that are copied one after another while they grow have such anchors, and records after them leave out
+/// what the anchors name. What was acknowledged before the first log was copied comes before all of these.
+fn lower_to_anchors(
+    set: &dyn LogSet,
+    incarnation: &Incarnation,
+    from: &LsnVector,
+    end: &mut LsnVector,
+) -> Result<bool> {
+    let mut lower = end.clone();
+    for log in 0..incarnation.logs {
+        let limit = end.get(log);
+        let mut walk: Walk<()> = Walk::new(incarnation, log)?.from(from.get(log)).up_to(limit);
+        let mut source = set.source(log, from.get(log))?;
+        source.stop_at(limit);
+        'log: while let Some(chunk) = source.next_chunk()? {
+            while let Some(seen) =
+                walk.next(chunk.start, &chunk.bytes).map_err(|found| found.in_log_of(set, log))?
+            {
+                if let What::Control(Control::Anchor(anchor)) = &seen.what
+                    && !anchor.durable.is_covered_by(end.entries())
+                {
+                    let mut bounds = vec![u64::MAX; incarnation.logs];
+                    bounds[log] = seen.start.0;
+                    lower.lower(&bounds);
+                    break 'log;
+                }
+            }
+        }
+    }
+    let is_lower = lower != *end;
+    *end = lower;
+    Ok(is_lower)
 }
 
 /// Sees the rest of a chunk, for its control records and for what may be dead.

@@ -183,3 +183,35 @@ fn a_serial_log_needs_no_vectors() {
     assert_eq!((found.rows.len(), found.rows[&1]), (50, 49));
     assert_eq!(found.recovered.report.logs, 1);
 }
+
+/// A backup copies logs that grow, one after another. An anchor in the second one calls durable what was
+/// appended to the first one after that was copied, and a record after it leaves that out of its vector.
+#[test]
+fn what_follows_something_that_was_not_copied_does_not_count() {
+    use hyades_engine::log::manifest::{Manifest, UpToEnd};
+    use hyades_engine::lsn::LsnVector;
+
+    for protocol in [ProtocolKind::Taurus, ProtocolKind::TaurusGraph] {
+        let (mut written, _) = HandWritten::open(&SimulatedDisk::new(1), protocol, 2).unwrap();
+        written = written.dated();
+        let append =
+            |written: &mut HandWritten, log: usize, vector: &[u64], changes: &[Change]| match protocol {
+                ProtocolKind::Taurus => written.append(log, vector, changes),
+                _ => written.append_naming(log, (&[], vector), changes),
+            };
+        let table = append(&mut written, 0, &[0, 0], &[Change::CreateTable]);
+        let kept = append(&mut written, 1, &[table, 0], &[put(2, 2)]);
+        let missing = append(&mut written, 0, &[table, 0], &[put(1, 1)]);
+        written.append_anchor(1, &[missing, kept]);
+        append(&mut written, 1, &[missing, kept], &[put(1, 2), put(3, 3)]);
+        written.sync_all();
+        let (disk, directory) = (written.disk.clone(), written.config.data_directory.clone());
+        let mut manifest = Manifest::load(&disk, &directory).unwrap().expect("there is one");
+        let copied = LsnVector::from_slice(&[table, written.end(1)]);
+        manifest.incarnations[0].freeze(&copied, UpToEnd::unknown());
+        manifest.store(&disk, &directory).unwrap();
+        let found = HandWritten::recover(&disk).unwrap();
+        assert_eq!(found.rows, rows(&[(2, 2)]), "{protocol:?}");
+        assert!(found.recovered.manifest.incarnations[0].end < Some(copied.entries().to_vec()));
+    }
+}

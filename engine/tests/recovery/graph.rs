@@ -2,6 +2,10 @@
 //! in the design are named as they are numbered there; those of the paper are "Taurus: A Parallel Transaction
 //! Recovery Method Based on Fine-Granularity Dependency Tracking", 2016.
 
+use std::sync::Arc;
+
+use hyades_engine::inspect::Inspection;
+use hyades_engine::log::manifest::{Checkpoint, Manifest};
 use hyades_engine::lsn::Lsn;
 use hyades_engine::protocol::RecordId;
 
@@ -120,6 +124,35 @@ fn the_dead_stay_dead_after_more_crashes() {
         let found = after_power_cut(&second).unwrap();
         assert_eq!((found.rows, found.recovered.report.discarded), (rows(&[(4, 4)]), 1));
     }
+}
+
+/// A checkpoint's positions are what had a place when it was taken: they are not closed. X is below that of
+/// its log, although Y, which it follows, is above that of its own and lost.
+#[test]
+fn what_had_a_place_when_a_checkpoint_was_taken_may_be_dead() {
+    let (mut written, table) = graph(2);
+    let lost = written.append_naming(0, (&[(0, table)], NOTHING), &[put(1, 1)]);
+    let x = written.append_naming(1, (&[(0, lost)], NOTHING), &[put(1, 2)]);
+    let z = written.append_naming(1, (&[(1, x)], NOTHING), &[put(1, 3)]);
+    let w = written.append_naming(1, (&[(1, z)], NOTHING), &[put(1, 4)]);
+    sync(&mut written, &[1]);
+    let disk = written.disk.after(PowerCut::LoseUnsynced);
+    let mut manifest = Manifest::load(&disk, &written.config.data_directory).unwrap().expect("there is one");
+    manifest.checkpoints.push(Checkpoint {
+        number: 1,
+        incarnation: manifest.incarnations[0].number,
+        from: vec![table, 0],
+        raised: vec![table, 0],
+        settled: vec![table, x],
+        stamp: None,
+        time: Some(2),
+        is_phase_odd: false,
+        contents_crc32c: 0,
+    });
+    manifest.store(&disk, &written.config.data_directory).unwrap();
+    let inspection = Inspection::open_on(Arc::new(disk), &written.config.data_directory).unwrap();
+    let cut = inspection.cut(inspection.incarnation(None).unwrap()).unwrap();
+    assert_eq!(*cut.dead, [x, z, w].map(|end| RecordId::new(1, Lsn(end))));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What a record names, what its answer waits for, and what is settled.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -186,6 +187,77 @@ fn what_is_durable_is_not_settled_before_what_it_follows() {
     fixture.wait(&third);
     let records = fixture.records(2);
     assert_eq!(records.last().expect("the third").ids, [second.own.expect("a place")], "it is named");
+}
+
+/// While one log stands still, the others go on, and nothing is settled.
+#[test]
+fn what_has_become_durable_is_forgotten_while_a_log_stands_still() {
+    let fixture = fixture(2, 16);
+    fixture.memory.hold_durable_writes_in(Some("log-0"));
+    let held = fixture.after(0, &[]);
+    let mark = fixture.mark(&held);
+    let mut last = fixture.after(1, &[&mark]);
+    for number in 0..100_000 {
+        last = fixture.after(1, &[]);
+        if number % 1000 == 0 {
+            fixture.wait(&last);
+        }
+    }
+    fixture.wait(&last);
+    let left = fixture.graph.table.len();
+    let waits = !fixture.is_durable(&fixture.after(1, &[&mark]));
+    // Otherwise the logs cannot end.
+    fixture.memory.hold_durable_writes(false);
+    assert!(left < 30_000, "{left} of 100,000");
+    assert!(waits, "what is not durable is still known");
+}
+
+/// A stop while transactions go on: one log ends, and another one takes what follows a transaction that comes
+/// too late for the first.
+#[test]
+fn a_stop_that_leaves_something_out_does_not_say_that_all_counts() {
+    let fixture = fixture(2, 16);
+    fixture.wait(&fixture.after(1, &[]));
+    fixture.memory.hold_durable_writes_in(Some("log-1"));
+    drop(fixture.after(1, &[]));
+    let late = std::thread::scope(|threads| {
+        let stop = threads.spawn(|| fixture.graph.shutdown());
+        std::thread::sleep(Duration::from_millis(100));
+        let late = fixture.after(0, &[]);
+        drop(fixture.after(1, &[&fixture.mark(&late)]));
+        fixture.memory.hold_durable_writes(false);
+        stop.join().expect("no panic").expect("nothing failed");
+        late.own.expect("a place")
+    });
+    let manifest = Manifest::load(fixture.disk.as_ref(), Path::new("data")).expect("readable");
+    let incarnation = manifest.expect("there is one").incarnations.remove(0);
+    let end = incarnation.frozen_end().expect("it has ended");
+    assert!(end.get(0) >= late.end() || incarnation.up_to_end.is_unknown, "{incarnation:?}");
+}
+
+#[test]
+fn too_long_lists_are_refused() {
+    let config = Config { predecessors: MOST_NAMED + 1, ..Config::new("data") };
+    let error = TaurusGraph::check(&config).expect_err("refused");
+    assert_eq!(error.sqlstate(), sqlstate::INVALID_PARAMETER_VALUE);
+    // However many a record names, there is room for it beside a piece of a large transaction.
+    for length in (6_600..8_200).step_by(40) {
+        let fixture = fixture(2, MOST_NAMED);
+        fixture.memory.hold_durable_writes(true);
+        let marks: Vec<_> = (0..MOST_NAMED).map(|number| fixture.alone(number % 2).1).collect();
+        let mut dependencies = fixture.graph.new_dependencies();
+        fixture.graph.begin(&mut dependencies);
+        marks.iter().for_each(|mark| fixture.graph.follow(mark, &mut dependencies));
+        let operations = vec![1; length];
+        let payload = CommitPayload { operations: &operations, commit: Commit::default() };
+        let mut progress = AppendProgress::default();
+        let appended = catch_unwind(AssertUnwindSafe(|| {
+            fixture.graph.log_commit(0, &mut dependencies, &payload, &mut progress).map(drop)
+        }));
+        // Otherwise the logs cannot end.
+        fixture.memory.hold_durable_writes(false);
+        appended.expect("no panic").expect("there is room");
+    }
 }
 
 /// When everything has come to rest, all is settled, forgotten and left out.
