@@ -212,6 +212,7 @@ impl BenchArguments {
             directory: directory.to_owned(),
             recovery_workers: self.recovery_workers,
             recoveries: self.recoveries,
+            orders: false,
         }
     }
 
@@ -281,10 +282,14 @@ impl BenchArguments {
 }
 
 /// A directory that is removed when it goes out of scope.
-struct Scratch(PathBuf);
+pub struct Scratch(pub PathBuf);
 
 impl Scratch {
-    fn new(parent: Option<&Path>) -> Result<Scratch> {
+    /// Below this one, or below the system's temporary directory.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn new(parent: Option<&Path>) -> Result<Scratch> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
         let path = parent.join(format!("hyades-bench-{}", std::process::id()));
         std::fs::create_dir_all(&path).with_context(|| format!("could not create {}", path.display()))?;

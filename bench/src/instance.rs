@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use hyades::{Config, ControlKind, Database, ProtocolKind};
+use hyades_engine::inspect::graph::{Graph, Node, Orders, Weight};
 use hyades_engine::inspect::{EntryBody, Inspection};
 use hyades_engine::recovery::{RecoveryReport, ReplayedIncarnation, recover, tables_hash};
 use hyades_engine::storage::databases::Databases;
@@ -25,6 +26,9 @@ use crate::spread::Spread;
 use crate::target::embedded::EmbeddedConnection;
 use crate::target::{Caller, Connection, Ended};
 use crate::workload::{Request, Violation, Workload, load};
+
+/// Of so many transactions at most the order is looked at.
+const MOST_ORDERED: u64 = 400_000;
 
 /// How transactions are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -109,6 +113,8 @@ pub struct Setting {
     pub recovery_workers: usize,
     /// How often the logs are recovered after the crash.
     pub recoveries: u64,
+    /// Whether it is found out how parallel a replay can be.
+    pub orders: bool,
 }
 
 /// The results of one measurement.
@@ -159,7 +165,20 @@ pub struct Recovered {
 pub struct Records {
     pub transactions: u64,
     pub record_bytes: f64,
+    /// Those that say what a transaction follows.
     pub vector_bytes: f64,
+    /// If asked for: work / span of a replay that waits for positions, for the records that are named (with a
+    /// protocol whose records name others), and for the last writers of what is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parallelism: Option<Parallelism>,
+}
+
+/// See [`Records::parallelism`]. Each transaction costs the same.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Parallelism {
+    pub positions: f64,
+    pub named: Option<f64>,
+    pub conflicts: f64,
 }
 
 /// An open database of a variant.
@@ -337,9 +356,19 @@ impl Instance {
         let inspection = Inspection::open_on(Arc::clone(self.machine.files()), self.data_directory())?;
         let incarnation = inspection.incarnation(None)?;
         let (mut transactions, mut bytes, mut vectors) = (0_u64, 0_u64, 0_u64);
+        let mut graph = Graph::new(incarnation.logs, inspection.is_serial(incarnation));
+        let cut = inspection.cut(incarnation)?;
+        let most = MOST_ORDERED / incarnation.logs as u64;
+        let wants_orders = self.setting.orders && !inspection.has_stamps(incarnation);
         for log in 0..incarnation.logs {
+            let mut left = if wants_orders { most } else { 0 };
             inspection.read(incarnation, log, |entry| {
                 if let EntryBody::Transaction(transaction) = &entry.body {
+                    if left > 0 && transaction.counts(log, entry.end, &cut) {
+                        left -= 1;
+                        let place = (entry.start, entry.end);
+                        graph.push(log, Node::new(place, transaction, &cut.limit, Weight::Transactions));
+                    }
                     transactions += 1;
                     bytes += entry.end.0 - entry.start.0;
                     vectors += transaction.field_bytes as u64;
@@ -348,7 +377,8 @@ impl Instance {
             })?;
         }
         let each = |sum: u64| if transactions == 0 { 0.0 } else { sum as f64 / transactions as f64 };
-        Ok(Records { transactions, record_bytes: each(bytes), vector_bytes: each(vectors) })
+        let parallelism = if wants_orders { Some(parallelism(&graph)?) } else { None };
+        Ok(Records { transactions, record_bytes: each(bytes), vector_bytes: each(vectors), parallelism })
     }
 
     fn data_directory(&self) -> &Path {
@@ -359,6 +389,12 @@ impl Instance {
     pub fn buffers(&self, figures: &Figures) -> f64 {
         figures.written_bytes as f64 / self.config.log_buffer_bytes as f64
     }
+}
+
+fn parallelism(graph: &Graph) -> Result<Parallelism> {
+    let Orders { vectors, named, conflicts, .. } = graph.orders()?;
+    let named = named.map(|named| named.parallelism());
+    Ok(Parallelism { positions: vectors.parallelism(), named, conflicts: conflicts.parallelism() })
 }
 
 /// The incarnation that has just crashed, and how long its recovery took.

@@ -22,6 +22,6 @@ pub mod generator;
 pub mod instance;
 pub mod ledger;
 pub mod report;
-mod spread;
+pub mod spread;
 pub mod target;
 pub mod workload;

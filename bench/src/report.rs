@@ -3,7 +3,7 @@
 //! Colours follow the reader's light or dark setting. Plots are drawn by hand here: bars and a curve of
 //! latencies are all that is needed.
 
-mod plot;
+pub mod plot;
 
 use std::fmt::Write;
 
@@ -49,11 +49,16 @@ pub fn page(conditions: &serde_json::Value, sides: &[Side], compared: Option<&Co
     }
     figures(&mut body, sides);
     raw(&mut body, conditions, sides, compared);
+    document(&title, &body)
+}
+
+/// A page of its own with this title and body.
+pub fn document(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n\
          <meta name=viewport content=\"width=device-width, initial-scale=1\">\n<meta name=color-scheme content=\"light dark\">\n\
          <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
-        escape(&title)
+        escape(title)
     )
 }
 
@@ -137,7 +142,7 @@ fn raw(body: &mut String, conditions: &serde_json::Value, sides: &[Side], compar
 }
 
 /// Escapes text for HTML.
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

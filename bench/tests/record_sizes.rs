@@ -23,6 +23,7 @@ fn run(mix: Mix, logging: Logging) -> Recovered {
         directory: PathBuf::from("/nowhere"),
         recovery_workers: 2,
         recoveries: 1,
+        orders: false,
     };
     let variant = Variant::new(ProtocolKind::Taurus, logging);
     let mut instance = Instance::create(variant, &setting, &workload).expect("it loads");

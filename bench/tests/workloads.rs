@@ -29,6 +29,7 @@ fn setting() -> Setting {
         directory: PathBuf::from("/bench"),
         recovery_workers: 2,
         recoveries: 2,
+        orders: false,
     }
 }
 

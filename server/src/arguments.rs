@@ -15,7 +15,7 @@ use hyades_server::logging::LogFormat;
 use hyades_server::recover_command::RecoverArguments;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{AuthenticationKind, Options, Sentence};
-use hyades_server::study_command::StudyCommand;
+use hyades_server::study_command::StudyArguments;
 use hyades_server::tls::Tls;
 use hyades_server::top_command::TopArguments;
 use hyades_server::users::{DEFAULT_USER, PASSWORD_VARIABLE, Users};
@@ -42,9 +42,8 @@ pub(crate) enum Command {
     /// Look at the logs of a database, running or not.
     #[command(subcommand)]
     Log(LogCommand),
-    /// Learn something from the logs of a database that is not running.
-    #[command(subcommand)]
-    Study(StudyCommand),
+    /// Measure figures of the papers, and learn from the logs of a database.
+    Study(StudyArguments),
     /// Make a new database of what the logs of another one hold, damaged ones too.
     Recover(RecoverArguments),
     /// Copy a database, running or not, into a backup directory; again into the same one for what is new.

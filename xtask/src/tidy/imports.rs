@@ -18,7 +18,8 @@ const CRATES: &[(&str, &str, &[&str])] = &[
     ("types", "hyades-types", &[]),
     ("engine", "hyades-engine", &["hyades-types"]),
     ("sql", "hyades", &["hyades-engine", "hyades-types"]),
-    ("server", "hyades-server", &["hyades", "hyades-engine", "hyades-types", "hyades-bench"]),
+    ("server", "hyades-server", &["hyades", "hyades-engine", "hyades-types", "hyades-bench", "hyades-study"]),
+    ("study", "hyades-study", &["hyades", "hyades-bench"]),
     ("bench", "hyades-bench", &["hyades", "hyades-engine", "hyades-types"]),
     ("sim", "hyades-sim", &["hyades", "hyades-engine", "hyades-types"]),
     ("harness", "hyades-harness", &["xtask"]),
@@ -125,6 +126,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "cost",
         ],
     ),
+    ("study", &["study", "results", "page", "figures", "run", "taurus", "graph", "ours", "list"]),
     (
         "sim",
         &[

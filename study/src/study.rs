@@ -1,0 +1,244 @@
+//! What a study is made of.
+
+use std::time::Duration;
+
+use hyades::{ControlKind, ProtocolKind};
+use hyades_bench::device::DeviceKind;
+use hyades_bench::instance::{Logging, Variant};
+use hyades_bench::workload::Workload;
+use hyades_bench::workload::tpcc::{Mix, Scale, Tpcc};
+use hyades_bench::workload::ycsb::Ycsb;
+use serde::{Deserialize, Serialize};
+
+/// One figure of a paper, or one of our own.
+pub struct Study {
+    pub name: &'static str,
+    pub title: &'static str,
+    /// The paper and its figure, or that it is our own.
+    pub source: &'static str,
+    pub evidence: Evidence,
+    /// How ours differs from what the paper measured, in sentences.
+    pub note: &'static str,
+    /// What the groups differ in.
+    pub axis: &'static str,
+    pub figures: &'static [Figure],
+    pub claims: &'static [Claim],
+    pub groups: fn(Size) -> Vec<Group>,
+}
+
+/// What kind of evidence a study gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// On this machine, with its processors and its devices.
+    Measured,
+    /// On this machine, with devices in memory whose bandwidth is that of the paper's, for each worker.
+    ScaledDevice,
+    /// Counted in the logs: it holds on any machine.
+    Counted,
+    /// Work divided by the longest chain: a bound of what any number of workers reaches.
+    WorkAndSpan,
+}
+
+impl Evidence {
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Evidence::Measured => "measured on this machine",
+            Evidence::ScaledDevice => {
+                "measured on this machine, with devices in memory that have the bandwidth of the paper's for each worker"
+            }
+            Evidence::Counted => "counted in the logs, the same on any machine",
+            Evidence::WorkAndSpan => "work / span: a bound for any number of workers",
+        }
+    }
+}
+
+/// How long is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// For figures.
+    Full,
+    /// For trying out.
+    Quick,
+}
+
+impl Size {
+    pub fn rounds(self) -> u64 {
+        match self {
+            Size::Full => 5,
+            Size::Quick => 3,
+        }
+    }
+
+    pub fn length(self) -> Duration {
+        match self {
+            Size::Full => Duration::from_secs(5),
+            Size::Quick => Duration::from_millis(500),
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Size::Full => "full",
+            Size::Quick => "quick",
+        }
+    }
+}
+
+/// What is run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Load {
+    Ycsb { rows: u64, accesses: u64, theta: f64 },
+    Tpcc { mix: Mix, warehouses: u64 },
+}
+
+impl Load {
+    /// Two rows of a table of a quarter of a gigabyte, half of them only read.
+    pub const YCSB: Load = Load::Ycsb { rows: 262_144, accesses: 2, theta: 0.6 };
+
+    pub fn tpcc(mix: Mix) -> Load {
+        Load::Tpcc { mix, warehouses: 4 }
+    }
+
+    pub fn workload(self) -> Box<dyn Workload> {
+        match self {
+            Load::Ycsb { rows, accesses, theta } => Box::new(Ycsb { rows, accesses, read_share: 0.5, theta }),
+            Load::Tpcc { mix, warehouses } => Box::new(Tpcc { warehouses, scale: Scale::SPEC, mix }),
+        }
+    }
+}
+
+/// Variants that are measured in turns, under one setting.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Its place on the axis.
+    pub at: String,
+    pub load: Load,
+    pub device: DeviceKind,
+    pub logs: usize,
+    pub workers: u64,
+    pub variants: Vec<Variant>,
+    /// Whether it is found out how parallel a replay can be.
+    pub orders: bool,
+}
+
+impl Group {
+    /// On eight hard disks, with two workers.
+    pub fn on_hard_disks(at: &str, load: Load, variants: Vec<Variant>) -> Group {
+        Group {
+            at: at.to_owned(),
+            load,
+            device: DeviceKind::Hdd,
+            logs: 8,
+            workers: 2,
+            variants,
+            orders: false,
+        }
+    }
+
+    /// What tells it from others in the file of results. Groups of several studies with one key are measured
+    /// once.
+    pub fn key(&self, size: Size) -> String {
+        let Group { load, device, logs, workers, variants, orders, .. } = self;
+        let names = variants.iter().map(|variant| variant.name()).collect::<Vec<_>>().join(",");
+        let (device, size) = (device.name(), size.name());
+        format!("{load:?}, {device}, {logs} logs, {workers} workers, {names}, orders {orders}, {size}")
+    }
+}
+
+/// A figure of a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// Durable acknowledgements per second.
+    Rate,
+    /// Transactions recovered per second.
+    Recovery,
+    /// The latency that 99 per cent stay below, in microseconds.
+    Latency,
+    /// Bytes of a log record.
+    RecordBytes,
+    /// Those of them that say what the transaction follows.
+    DependencyBytes,
+    /// Attempts that were begun again, of a thousand transactions.
+    BegunAgain,
+    /// How many times faster a replay can be that waits for positions.
+    ByPositions,
+    /// The same if it waits for the records that are named.
+    ByNames,
+    /// The same if it waits for the last writers of what is written.
+    ByConflicts,
+}
+
+impl Figure {
+    pub fn title(self) -> &'static str {
+        match self {
+            Figure::Rate => "Durable acknowledgements per second",
+            Figure::Recovery => "Transactions recovered per second",
+            Figure::Latency => "Latency in microseconds, 99 %",
+            Figure::RecordBytes => "Bytes of a log record",
+            Figure::DependencyBytes => "Bytes of a record that say what it follows",
+            Figure::BegunAgain => "Begun again, of 1,000 transactions",
+            Figure::ByPositions => "Parallelism of a replay by positions",
+            Figure::ByNames => "Parallelism of a replay by named records",
+            Figure::ByConflicts => "Parallelism that the data allow",
+        }
+    }
+}
+
+/// What a paper says, or what we set out to show.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    pub figure: Figure,
+    /// The group, by its place on the axis.
+    pub at: &'static str,
+    /// The variant, by its name.
+    pub of: &'static str,
+    /// The figure is divided by that of this one. `None`: it stands for itself.
+    pub over: Option<&'static str>,
+    /// The paper's number.
+    pub paper: Option<f64>,
+    /// Where the paper has it, or what the number means.
+    pub says: &'static str,
+}
+
+/// A claim of a paper about a ratio.
+pub const fn ratio(
+    figure: Figure,
+    at: &'static str,
+    (of, over): (&'static str, &'static str),
+    paper: f64,
+    says: &'static str,
+) -> Claim {
+    Claim { figure, at, of, over: Some(over), paper: Some(paper), says }
+}
+
+pub fn data(protocol: ProtocolKind) -> Variant {
+    Variant::new(protocol, Logging::Data)
+}
+
+pub fn command(protocol: ProtocolKind) -> Variant {
+    Variant::new(protocol, Logging::Command)
+}
+
+pub fn without_log() -> Variant {
+    Variant::new(ProtocolKind::None, Logging::Auto)
+}
+
+pub fn under(control: ControlKind, variant: Variant) -> Variant {
+    Variant { control, ..variant }
+}
+
+/// Every protocol, with each kind of logging that it has.
+pub fn every_durable() -> Vec<Variant> {
+    use ProtocolKind::{Plover, Serial, SiloR, Taurus, TaurusGraph};
+    vec![
+        data(Serial),
+        command(Serial),
+        data(Taurus),
+        command(Taurus),
+        data(TaurusGraph),
+        command(TaurusGraph),
+        data(SiloR),
+        data(Plover),
+    ]
+}
