@@ -15,7 +15,8 @@ use crate::compare;
 use crate::device::{DeviceKind, Written};
 use crate::drive::{self, NewCaller, Plan};
 use crate::instance::{
-    self, Figures, Instance, Logging, ProgressLine, Recovered, Setting, Side, Variant, headline, verdict,
+    self, Figures, Instance, Logging, ProgressLine, Recovered, Replay, Setting, Side, Variant, headline,
+    verdict,
 };
 use crate::ledger;
 use crate::report;
@@ -119,6 +120,9 @@ pub struct BenchArguments {
     /// Threads that replay.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
+    /// How changes of rows are replayed.
+    #[arg(long, value_enum, default_value_t = Replay::Keys)]
+    replay: Replay,
     /// A running server to drive instead, e.g. postgres://hyades@127.0.0.1:5433/hyades; it must not hold the
     /// workload's tables.
     #[arg(long, value_name = "URL", conflicts_with = "compare")]
@@ -211,6 +215,7 @@ impl BenchArguments {
             seed: self.seed,
             directory: directory.to_owned(),
             recovery_workers: self.recovery_workers,
+            replay: self.replay,
             recoveries: self.recoveries,
             orders: false,
         }

@@ -64,6 +64,16 @@ impl Logging {
     }
 }
 
+/// How the changes of rows in the logs are replayed (`--replay`). Calls are replayed after what they follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Replay {
+    /// Key by key, in the order of commit times.
+    Keys,
+    /// Each log record after what it follows, as in the papers. Records of silor and plover do not say what
+    /// that is: theirs are replayed key by key.
+    Paper,
+}
+
 /// What differs between the sides of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
@@ -111,6 +121,7 @@ pub struct Setting {
     /// An empty directory of this instance; only used by the real device.
     pub directory: PathBuf,
     pub recovery_workers: usize,
+    pub replay: Replay,
     /// How often the logs are recovered after the crash.
     pub recoveries: u64,
     /// Whether it is found out how parallel a replay can be.
@@ -209,6 +220,7 @@ impl Instance {
         config.log_buffer_bytes = buffer_bytes(setting);
         config.segment_bytes = segment_bytes(setting);
         config.recovery_workers = setting.recovery_workers;
+        config.replays_by_position = setting.replay == Replay::Paper;
         // No checkpoints: logs and their replay are compared.
         config.checkpoint_log_bytes = 0;
         let mut instance =

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hyades::ProtocolKind;
 use hyades_bench::device::DeviceKind;
-use hyades_bench::instance::{Instance, Logging, Recovered, Setting, Variant};
+use hyades_bench::instance::{Instance, Logging, Recovered, Replay, Setting, Variant};
 use hyades_bench::workload::tpcc::{Mix, Scale, Tpcc};
 
 fn run(mix: Mix, logging: Logging) -> Recovered {
@@ -22,6 +22,7 @@ fn run(mix: Mix, logging: Logging) -> Recovered {
         seed: 1,
         directory: PathBuf::from("/nowhere"),
         recovery_workers: 2,
+        replay: Replay::Keys,
         recoveries: 1,
         orders: false,
     };

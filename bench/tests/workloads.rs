@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hyades::{Config, Database, ProtocolKind};
 use hyades_bench::device::DeviceKind;
-use hyades_bench::instance::{Instance, Logging, Setting, Variant};
+use hyades_bench::instance::{Instance, Logging, Replay, Setting, Variant};
 use hyades_bench::target::Connection;
 use hyades_bench::target::embedded::EmbeddedConnection;
 use hyades_bench::workload::Workload;
@@ -28,6 +28,7 @@ fn setting() -> Setting {
         // Nothing is written there: files are in memory.
         directory: PathBuf::from("/bench"),
         recovery_workers: 2,
+        replay: Replay::Keys,
         recoveries: 2,
         orders: false,
     }

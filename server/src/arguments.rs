@@ -8,6 +8,7 @@ use hyades::engine::config::RestartMode;
 use hyades::engine::protocol::list::why_no_commands;
 use hyades::{Config, ControlKind, ProtocolKind};
 use hyades_bench::command_line::{BenchArguments, control_names, protocol_names};
+use hyades_bench::instance::Replay;
 use hyades_server::backup_command::{BackupArguments, CheckArguments, RestoreArguments};
 use hyades_server::connection::Limits;
 use hyades_server::log_command::LogCommand;
@@ -185,6 +186,9 @@ pub(crate) struct ServeArguments {
     /// Threads that load the checkpoint and replay the logs at start; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
+    /// How changes of rows in the logs are replayed at start.
+    #[arg(long, value_enum, default_value_t = Replay::Keys)]
+    replay: Replay,
     /// Log every call with its after-images too, so that `hyades log verify --images` can compare both ways
     /// of replay.
     #[arg(long, hide = true)]
@@ -375,6 +379,7 @@ impl ServeArguments {
         };
         config.checkpoint_workers = usize::from(self.checkpoint_workers);
         config.recovery_workers = self.recovery_workers;
+        config.replays_by_position = self.replay == Replay::Paper;
         config.command_images = self.command_images;
         config.memory = machine_memory::limits(self.memory_limit, self.memory_per_connection);
         if let Some(bytes) = machine_memory::version_bytes(config.memory) {

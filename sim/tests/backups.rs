@@ -20,6 +20,8 @@ use hyades_sim::routines::test_compiler;
 use hyades_sim::script::Script;
 
 const BACKUP: &str = "/backup";
+/// Each is made and restored, of one run.
+const MOST_BACKUPS: usize = 12;
 
 fn now_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_micros() as u64
@@ -27,8 +29,18 @@ fn now_us() -> u64 {
 
 /// The contents of the restored database.
 fn restored(disk: &SimulatedDisk, scenario: Scenario, into: &str, point: PointInTime) -> Observed {
+    restored_from(BACKUP, disk, scenario, into, point)
+}
+
+fn restored_from(
+    backup: &str,
+    disk: &SimulatedDisk,
+    scenario: Scenario,
+    into: &str,
+    point: PointInTime,
+) -> Observed {
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-    restore(Place::new(&shared, Path::new(BACKUP)), Place::new(&shared, Path::new(into)), point)
+    restore(Place::new(&shared, Path::new(backup)), Place::new(&shared, Path::new(into)), point)
         .expect("restored");
     let config = Config { data_directory: into.into(), ..scenario.config(disk) };
     let engine = open(config, test_compiler()).expect("opens");
@@ -94,6 +106,45 @@ fn a_backup_beside_transactions_and_checkpoints_holds_what_was_acknowledged_befo
         let observed = restored(&disk, scenario, "/restored", PointInTime::End);
         observed.check(&script, &acknowledged).unwrap_or_else(|error| panic!("{scenario:?}: {error}"));
         engine.shutdown().expect("stops");
+    }
+}
+
+/// Logs are copied one after another while they grow, so a log may hold what follows something that came too
+/// late for another one. It does not count.
+#[test]
+fn a_backup_that_is_made_while_transactions_run_is_closed() {
+    let parallel =
+        [Scenario::taurus(2), Scenario::taurus(4).with(Calls::Commands), Scenario::taurus_graph(3)];
+    for (seed, scenario) in parallel.into_iter().flat_map(|scenario| [3, 4, 5].map(|seed| (seed, scenario))) {
+        let script = script(seed);
+        let disk = SimulatedDisk::new(seed);
+        let engine = scenario.open(&disk).expect("opens");
+        let mut life = Life::begin_with(&*engine, 1, scenario.calls).expect("begins");
+        let stop = Arc::new(AtomicBool::new(false));
+        let backups = std::thread::spawn({
+            let (shared, stop): (Arc<dyn Disk>, _) = (Arc::new(disk.clone()), Arc::clone(&stop));
+            move || {
+                let mut made = 0;
+                while !stop.load(Ordering::Acquire) && made < MOST_BACKUPS {
+                    let into = format!("/backup-{made}");
+                    back_up(Place::new(&shared, Path::new(DATA)), Place::new(&shared, Path::new(&into)))
+                        .expect("backed up");
+                    made += 1;
+                }
+                made
+            }
+        });
+        life.run(&script, 0..150).expect("runs");
+        stop.store(true, Ordering::Release);
+        let made = backups.join().expect("no panic");
+        life.acknowledged();
+        engine.shutdown().expect("stops");
+        for number in 0..made {
+            let (backup, into) = (format!("/backup-{number}"), format!("/restored-{number}"));
+            let observed = restored_from(&backup, &disk, scenario, &into, PointInTime::End);
+            let closed = observed.check(&script, &BTreeSet::new());
+            closed.unwrap_or_else(|error| panic!("{scenario:?}, seed {seed}, backup {number}: {error}"));
+        }
     }
 }
 

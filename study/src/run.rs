@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use hyades_bench::command_line::Scratch;
 use hyades_bench::compare::{self, Plan};
-use hyades_bench::instance::Setting;
+use hyades_bench::instance::{Replay, Setting};
 
 use crate::results::{Machine, Outcome, Results};
 use crate::study::{Group, Size, Study};
@@ -69,7 +69,7 @@ pub fn run(studies: &[&'static Study], options: &Options, progress: &mut dyn Wri
 
 fn measure(group: &Group, size: Size) -> Result<Outcome> {
     let (scratch, machine, begun) = (Scratch::new(None)?, Machine::now(), Instant::now());
-    let workload = group.load.workload();
+    let workload = group.load.workload(size);
     let plan = Plan {
         setting: Setting {
             workers: group.workers,
@@ -79,7 +79,8 @@ fn measure(group: &Group, size: Size) -> Result<Outcome> {
             seed: 1,
             directory: scratch.0.clone(),
             recovery_workers: 0,
-            recoveries: if size == Size::Full { 3 } else { 1 },
+            replay: Replay::Keys,
+            recoveries: if size == Size::Full { 2 } else { 1 },
             orders: group.orders,
         },
         rounds: size.rounds(),

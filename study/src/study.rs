@@ -71,7 +71,7 @@ impl Size {
 
     pub fn length(self) -> Duration {
         match self {
-            Size::Full => Duration::from_secs(5),
+            Size::Full => Duration::from_secs(2),
             Size::Quick => Duration::from_millis(500),
         }
     }
@@ -99,10 +99,17 @@ impl Load {
         Load::Tpcc { mix, warehouses: 4 }
     }
 
-    pub fn workload(self) -> Box<dyn Workload> {
+    /// For trying out, with less data.
+    pub fn workload(self, size: Size) -> Box<dyn Workload> {
+        let is_quick = size == Size::Quick;
         match self {
-            Load::Ycsb { rows, accesses, theta } => Box::new(Ycsb { rows, accesses, read_share: 0.5, theta }),
-            Load::Tpcc { mix, warehouses } => Box::new(Tpcc { warehouses, scale: Scale::SPEC, mix }),
+            Load::Ycsb { rows, accesses, theta } => {
+                let rows = if is_quick { rows.min(20_000) } else { rows };
+                Box::new(Ycsb { rows, accesses, read_share: 0.5, theta })
+            }
+            Load::Tpcc { mix, warehouses } => {
+                Box::new(Tpcc { warehouses, scale: if is_quick { Scale::SMALL } else { Scale::SPEC }, mix })
+            }
         }
     }
 }

@@ -31,8 +31,8 @@
 //! 4. A position is *settled* if every transaction of its log up to there counts whatever happens
 //!    (`settled`). Durable is not enough: a record can be durable before what it follows. Only settled
 //!    positions are left out of records and lists, stand in anchors, and let ids be forgotten.
-//! 5. Positions in a record are closed: with each transaction they cover all that it follows. So such a
-//!    record counts if the logs reach them.
+//! 5. Positions in a record are closed: with each transaction that is followed they cover all that that one
+//!    follows. So such a record counts if the logs reach them.
 //!
 //! # Commit
 //! Sort the ids and drop those that the log's anchor covers, name the floor where the anchor does not cover
@@ -262,18 +262,17 @@ impl Protocol for TaurusGraph {
         }
     }
 
-    /// Twice: what gets its place before the first look follows only what has its place before the second
+    /// What conflicts with the transaction has its place by now, and all that it follows had its place before
     /// (invariant 5).
     #[cold]
     fn follow_all(&self, dependencies: &mut Dependencies) {
         if mutant::is_active(Mutant::NoBarrier) {
             return;
         }
-        for _ in 0..2 {
-            for log in 0..self.logs.count() {
-                dependencies.name(log, self.logs.reserved(log));
-                self.anchors.note_named(log, self.logs.reserved(log));
-            }
+        for log in 0..self.logs.count() {
+            let reserved = self.logs.reserved(log);
+            dependencies.name(log, reserved);
+            self.anchors.note_named(log, reserved);
         }
     }
 
