@@ -80,7 +80,7 @@ fn measure(group: &Group, size: Size) -> Result<Outcome> {
             directory: scratch.0.clone(),
             recovery_workers: 0,
             replay: Replay::Keys,
-            recoveries: if size == Size::Full { 2 } else { 1 },
+            recoveries: 1,
             orders: group.orders,
         },
         rounds: size.rounds(),

@@ -284,7 +284,7 @@ impl LogStat {
             let (each, vector) = kind.each();
             writeln!(
                 out,
-                "    {:<36} version {:<6} {:>12} calls {each:>9.1} bytes each, {vector:.2} of them LSN vectors",
+                "    {:<36} version {:<6} {:>12} calls {each:>9.1} bytes each, {vector:.2} of them for what it follows",
                 schema.routine_name(*routine),
                 routine.0,
                 kind.count
