@@ -57,7 +57,9 @@ fn dead_through_another() -> Result<(), String> {
     written.sync_all();
     let lost = written.append_naming(2, (&[(0, table)], &[]), &[put(1, 1)]);
     let second = written.append_naming(1, (&[(2, lost)], &[]), &[put(1, 2)]);
-    written.append_naming(0, (&[(1, second)], &[]), &[put(1, 3)]);
+    let third = written.append_naming(0, (&[(1, second)], &[]), &[put(1, 3)]);
+    // The others name what is known to be lost, or to be dead.
+    written.append_naming(1, (&[(0, third)], &[]), &[put(1, 4)]);
     for log in [0, 1] {
         written.write(log);
         written.sync(log);

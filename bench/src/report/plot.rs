@@ -31,7 +31,8 @@ fn class(name: &str) -> (usize, String) {
         Some(ProtocolKind::Plover) => 4,
         Some(ProtocolKind::None) | None => 5,
     };
-    (colour, parts.collect::<Vec<&str>>().join(" "))
+    let kinds = parts.filter(|part| part.chars().all(|letter| letter.is_ascii_alphanumeric()));
+    (colour, kinds.collect::<Vec<&str>>().join(" "))
 }
 
 const WIDTH: f64 = 720.0;
