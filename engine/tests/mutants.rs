@@ -427,10 +427,13 @@ fn what_is_not_settled_is_named() -> bool {
     graph.hold(1);
     let (lost, _) = graph.after(1, &[]);
     let (mark, _) = graph.after(0, &[&lost]);
-    for _ in 0..3000 {
-        [0, 2].into_iter().for_each(|log| drop(graph.after(log, &[])));
+    // Many blocks, with anchors between them.
+    for _ in 0..20 {
+        for log in [0, 2] {
+            (0..500).for_each(|_| drop(graph.after(log, &[])));
+            graph.after(log, &[]).1.wait().expect("durable");
+        }
     }
-    graph.after(2, &[]).1.wait().expect("durable");
     graph.after(2, &[&mark]);
     graph.named_last(2) == (1, 0)
 }
