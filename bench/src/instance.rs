@@ -369,14 +369,17 @@ impl Instance {
         let incarnation = inspection.incarnation(None)?;
         let (mut transactions, mut bytes, mut vectors) = (0_u64, 0_u64, 0_u64);
         let mut graph = Graph::new(incarnation.logs, inspection.is_serial(incarnation));
-        let cut = inspection.cut(incarnation)?;
-        let most = MOST_ORDERED / incarnation.logs as u64;
         let wants_orders = self.setting.orders && !inspection.has_stamps(incarnation);
+        // It takes a look at all logs.
+        let cut = if wants_orders { Some(inspection.cut(incarnation)?) } else { None };
         for log in 0..incarnation.logs {
-            let mut left = if wants_orders { most } else { 0 };
+            let mut left = MOST_ORDERED / incarnation.logs as u64;
             inspection.read(incarnation, log, |entry| {
                 if let EntryBody::Transaction(transaction) = &entry.body {
-                    if left > 0 && transaction.counts(log, entry.end, &cut) {
+                    if left > 0
+                        && let Some(cut) = &cut
+                        && transaction.counts(log, entry.end, cut)
+                    {
                         left -= 1;
                         let place = (entry.start, entry.end);
                         graph.push(log, Node::new(place, transaction, &cut.limit, Weight::Transactions));

@@ -7,7 +7,3 @@ use crate::{graph, ours, taurus};
 pub fn all() -> impl Iterator<Item = &'static Study> {
     taurus::STUDIES.iter().chain(graph::STUDIES).chain(ours::STUDIES)
 }
-
-pub fn named(name: &str) -> Option<&'static Study> {
-    all().find(|study| study.name == name)
-}

@@ -4,14 +4,10 @@ use hyades::ControlKind;
 use hyades::ProtocolKind::{Taurus, TaurusGraph};
 use hyades_bench::device::DeviceKind;
 
-use crate::study::{
-    Claim, Evidence, Figure, Group, Load, Size, Study, command, data, every_durable, under, without_log,
-};
+use crate::study::{Claim, Evidence, Figure, Group, Load, Size, Study, command, data, every, under};
 
 fn protocols(_: Size) -> Vec<Group> {
-    let mut all = vec![without_log()];
-    all.extend(every_durable());
-    vec![Group::on_hard_disks("YCSB", Load::YCSB, all)]
+    vec![Group::on_hard_disks("YCSB", Load::YCSB, every())]
 }
 
 fn orders(size: Size) -> Vec<Group> {

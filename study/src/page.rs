@@ -17,7 +17,7 @@ fn outcomes<'r>(study: &Study, size: Size, results: &'r Results) -> Vec<(String,
 }
 
 /// A claim as measured: of each round the ratio, or the value.
-pub(crate) fn measured(claim: &Claim, size: Size, study: &Study, results: &Results) -> Option<Spread> {
+fn measured(claim: &Claim, size: Size, study: &Study, results: &Results) -> Option<Spread> {
     let all = outcomes(study, size, results);
     let outcome = all.into_iter().find(|(at, _)| at == claim.at)?.1?;
     let values = outcome.values(claim.of, claim.figure)?;
@@ -111,7 +111,7 @@ fn claims(body: &mut String, study: &Study, size: Size, results: &Results) {
 }
 
 /// A claim in words.
-pub(crate) fn what(claim: &Claim) -> String {
+fn what(claim: &Claim) -> String {
     let figure = claim.figure.title().to_lowercase();
     match claim.over {
         Some(over) => format!("{}: {figure}, {} over {over}", claim.at, claim.of),

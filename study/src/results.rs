@@ -108,10 +108,6 @@ impl Results {
         Ok(Results { path, outcomes })
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Outcome> {
-        self.outcomes.values()
-    }
-
     pub fn find(&self, key: &str) -> Option<&Outcome> {
         self.outcomes.get(key)
     }

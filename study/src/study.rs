@@ -235,7 +235,18 @@ pub fn under(control: ControlKind, variant: Variant) -> Variant {
     Variant { control, ..variant }
 }
 
-/// Every protocol, with each kind of logging that it has.
+/// What the paper on LSN vectors compares at length.
+pub fn taurus_beside_serial() -> Vec<Variant> {
+    use ProtocolKind::{Serial, Taurus};
+    vec![without_log(), data(Serial), command(Serial), data(Taurus), command(Taurus)]
+}
+
+/// Every variant that is durable, and none.
+pub fn every() -> Vec<Variant> {
+    [vec![without_log()], every_durable()].concat()
+}
+
+/// Every protocol that is durable, with each kind of logging that it has.
 pub fn every_durable() -> Vec<Variant> {
     use ProtocolKind::{Plover, Serial, SiloR, Taurus, TaurusGraph};
     vec![

@@ -1,12 +1,12 @@
 //! Figures of Xia, Yu, Pavlo, Devadas: "Taurus: Lightweight Parallel Logging for In-Memory Database
 //! Management Systems", VLDB 2020, section 5.
 
-use hyades::ProtocolKind::{Serial, Taurus};
+use hyades::ProtocolKind::Taurus;
 use hyades_bench::device::DeviceKind;
 use hyades_bench::workload::tpcc::Mix;
 
 use crate::study::{
-    Evidence, Figure, Group, Load, Size, Study, command, data, every_durable, ratio, without_log,
+    Evidence, Figure, Group, Load, Size, Study, command, every, ratio, taurus_beside_serial, without_log,
 };
 
 /// Of a machine with 80 hardware threads and eight hard disks.
@@ -18,51 +18,51 @@ const ON_NVME: &str = "The paper had 80 threads and eight NVMe drives. Here one 
      differences begin where these curves end.";
 
 fn hard_disks(_: Size) -> Vec<Group> {
-    let mut all = vec![without_log()];
-    all.extend(every_durable());
     [("YCSB", Load::YCSB), ("Payment", Load::tpcc(Mix::Payment)), ("New-Order", Load::tpcc(Mix::NewOrder))]
-        .map(|(at, load)| Group::on_hard_disks(at, load, all.clone()))
+        .map(|(at, load)| Group::on_hard_disks(at, load, every()))
         .to_vec()
 }
 
 fn nvme(_: Size) -> Vec<Group> {
-    let mut all = vec![without_log()];
-    all.extend(every_durable());
     let group = |workers: u64| Group {
         workers,
         device: DeviceKind::Nvme,
-        ..Group::on_hard_disks(&workers.to_string(), Load::YCSB, all.clone())
+        ..Group::on_hard_disks(&workers.to_string(), Load::YCSB, every())
     };
     vec![group(1), group(2)]
 }
 
 fn memory(_: Size) -> Vec<Group> {
-    let mut all = vec![without_log()];
-    all.extend(every_durable());
-    vec![Group { device: DeviceKind::Ram, ..Group::on_hard_disks("YCSB", Load::YCSB, all) }]
+    vec![Group { device: DeviceKind::Ram, ..Group::on_hard_disks("YCSB", Load::YCSB, every()) }]
 }
 
 fn full_mix(_: Size) -> Vec<Group> {
-    let all = vec![without_log(), data(Serial), command(Serial), data(Taurus), command(Taurus)];
-    vec![Group { device: DeviceKind::Nvme, ..Group::on_hard_disks("TPC-C", Load::tpcc(Mix::Full), all) }]
+    vec![Group {
+        device: DeviceKind::Nvme,
+        ..Group::on_hard_disks("TPC-C", Load::tpcc(Mix::Full), taurus_beside_serial())
+    }]
 }
 
 fn contention(size: Size) -> Vec<Group> {
     let thetas: &[f64] = if size == Size::Quick { &[0.0, 0.9] } else { &[0.0, 0.3, 0.6, 0.9, 1.1] };
-    let all = vec![without_log(), data(Serial), command(Serial), data(Taurus), command(Taurus)];
     let group = |theta: &f64| {
         let load = Load::Ycsb { rows: 262_144, accesses: 2, theta: *theta };
-        Group { device: DeviceKind::Nvme, ..Group::on_hard_disks(&theta.to_string(), load, all.clone()) }
+        Group {
+            device: DeviceKind::Nvme,
+            ..Group::on_hard_disks(&theta.to_string(), load, taurus_beside_serial())
+        }
     };
     thetas.iter().map(group).collect()
 }
 
 fn length(size: Size) -> Vec<Group> {
     let lengths: &[u64] = if size == Size::Quick { &[2, 20] } else { &[2, 20, 200, 2000] };
-    let all = vec![without_log(), data(Serial), command(Serial), data(Taurus), command(Taurus)];
     let group = |accesses: &u64| {
         let load = Load::Ycsb { rows: 262_144, accesses: *accesses, theta: 0.0 };
-        Group { device: DeviceKind::Nvme, ..Group::on_hard_disks(&accesses.to_string(), load, all.clone()) }
+        Group {
+            device: DeviceKind::Nvme,
+            ..Group::on_hard_disks(&accesses.to_string(), load, taurus_beside_serial())
+        }
     };
     lengths.iter().map(group).collect()
 }

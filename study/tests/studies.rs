@@ -16,7 +16,6 @@ fn claims_are_about_what_is_measured() {
     let mut names = BTreeSet::new();
     for study in list::all() {
         assert!(names.insert(study.name), "{} twice", study.name);
-        assert!(list::named(study.name).is_some_and(|found| found.title == study.title));
         for size in [Size::Full, Size::Quick] {
             let groups = (study.groups)(size);
             let keys: BTreeSet<String> = groups.iter().map(|group| group.key(size)).collect();
@@ -121,5 +120,6 @@ fn a_study_is_measured_shown_and_not_measured_again() {
     let mut said = Vec::new();
     run(&[&SMALL], &options, &mut said).expect("one is measured");
     assert_eq!(String::from_utf8_lossy(&said).matches("[1/1] small, ").count(), 1);
-    assert_eq!(Results::open(&folder.0).expect("there").iter().count(), 2);
+    let results = Results::open(&folder.0).expect("there");
+    assert!(groups(Size::Quick).iter().all(|group| results.find(&group.key(Size::Quick)).is_some()));
 }

@@ -111,18 +111,7 @@ pub(super) fn latencies(curves: &[(String, [u64; 5])]) -> String {
             .enumerate()
             .map(|(place, value)| format!("{:.1},{:.1}", x(place), y((*value).max(1) as f64)))
             .collect();
-        let (colour, kind) = class(name);
-        let legend = TOP + 8.0 + series as f64 * 20.0;
-        let _ = write!(
-            svg,
-            "<polyline points=\"{}\" class=\"line l{colour} {kind}\" />\
-             <rect x={:.1} y={:.1} width=12 height=12 rx=2 class=\"s{colour} {kind}\" /><text x={:.1} y={legend:.1}>{}</text>",
-            points.join(" "),
-            RIGHT + 24.0,
-            legend - 11.0,
-            RIGHT + 42.0,
-            escape(name)
-        );
+        svg += &line(name, &points, (RIGHT + 24.0, TOP + 8.0 + series as f64 * 20.0));
     }
     svg + "</svg>"
 }
@@ -157,27 +146,29 @@ pub fn curves(labels: &[String], curves: &[Curve]) -> String {
         let _ = write!(svg, "<text x={x:.1} y={y:.1} text-anchor=middle>{}</text>", escape(label));
     }
     for (place, curve) in curves.iter().enumerate() {
-        let (colour, kind) = class(&curve.name);
         let points =
             curve.points.iter().map(|(place, spread)| format!("{:.1},{:.1}", x(*place), y(spread.median)));
         let points: Vec<String> = points.collect();
-        let legend = TOP + 8.0 + place as f64 * 20.0;
-        let _ = write!(
-            svg,
-            "<polyline points=\"{}\" class=\"line l{colour} {kind}\" />\
-             <rect x={:.1} y={:.1} width=12 height=12 rx=2 class=\"s{colour} {kind}\" /><text x={:.1} y={legend:.1}>{}</text>",
-            points.join(" "),
-            RIGHT + 24.0,
-            legend - 11.0,
-            RIGHT + 42.0,
-            escape(&curve.name)
-        );
+        svg += &line(&curve.name, &points, (RIGHT + 24.0, TOP + 8.0 + place as f64 * 20.0));
         for (place, spread) in &curve.points {
             let (x, low, high) = (x(*place), y(spread.min), y(spread.max));
             let _ = write!(svg, "<path d=\"M{x:.1} {low:.1}V{high:.1}\" class=range />");
         }
     }
     svg + "</svg>"
+}
+
+/// The line of a variant through these points, and its name at this place.
+fn line(name: &str, points: &[String], (x, y): (f64, f64)) -> String {
+    let (colour, kind) = class(name);
+    format!(
+        "<polyline points=\"{}\" class=\"line l{colour} {kind}\" />\
+         <rect x={x:.1} y={:.1} width=12 height=12 rx=2 class=\"s{colour} {kind}\" /><text x={:.1} y={y:.1}>{}</text>",
+        points.join(" "),
+        y - 11.0,
+        x + 18.0,
+        escape(name)
+    )
 }
 
 fn open(height: f64, title: &str) -> String {
