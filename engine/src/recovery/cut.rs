@@ -156,7 +156,10 @@ pub(crate) fn find_unknown(
     let set = log_set(config, manifest, incarnation);
     let (from, mut end) = (manifest.replay_from(incarnation), incarnation.frozen_end().unwrap_or_default());
     if needs_ends {
-        while lower_to_anchors(set.as_ref(), incarnation, &from, &mut end)? {}
+        end = lower_to_anchors(set.as_ref(), incarnation, &from, &end)?;
+    }
+    if !needs_stamp && !needs_dead {
+        return Ok(Some(Cut::at(&end, EVERY_STAMP)));
     }
     let (mut complete, mut settled, mut may_be_dead) = (Vec::new(), from.clone(), Vec::new());
     for log in 0..incarnation.logs {
@@ -176,18 +179,21 @@ pub(crate) fn find_unknown(
     Ok(Some(Cut::at(&end, stamp).without(find_dead(may_be_dead, &end, &settled))))
 }
 
-/// Ends each log before its first anchor that names what lies beyond the end of another log. Returns whether
-/// any end has become lower.
+/// Ends each log before its first anchor that names what lies beyond the end of another log, and returns
+/// these ends.
 ///
 /// Logs that are copied one after another while they grow have such anchors, and records after them leave out
 /// what the anchors name. What was acknowledged before the first log was copied comes before all of these.
+///
+/// Once is enough: an anchor that names what lies beyond a lower end was appended after the anchor at that
+/// end, so it names what that one names, and its own log ends before it.
 fn lower_to_anchors(
     set: &dyn LogSet,
     incarnation: &Incarnation,
     from: &LsnVector,
-    end: &mut LsnVector,
-) -> Result<bool> {
-    let mut lower = end.clone();
+    end: &LsnVector,
+) -> Result<LsnVector> {
+    let mut lower = end.entries().to_vec();
     for log in 0..incarnation.logs {
         let limit = end.get(log);
         let mut walk: Walk<()> = Walk::new(incarnation, log)?.from(from.get(log)).up_to(limit);
@@ -200,17 +206,13 @@ fn lower_to_anchors(
                 if let What::Control(Control::Anchor(anchor)) = &seen.what
                     && !anchor.durable.is_covered_by(end.entries())
                 {
-                    let mut bounds = vec![u64::MAX; incarnation.logs];
-                    bounds[log] = seen.start.0;
-                    lower.lower(&bounds);
+                    lower[log] = seen.start.0;
                     break 'log;
                 }
             }
         }
     }
-    let is_lower = lower != *end;
-    *end = lower;
-    Ok(is_lower)
+    Ok(LsnVector::from_slice(&lower))
 }
 
 /// Sees the rest of a chunk, for its control records and for what may be dead.

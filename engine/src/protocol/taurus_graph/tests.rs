@@ -222,6 +222,7 @@ fn a_stop_that_leaves_something_out_does_not_say_that_all_counts() {
     drop(fixture.after(1, &[]));
     let late = std::thread::scope(|threads| {
         let stop = threads.spawn(|| fixture.graph.shutdown());
+        // Nothing tells when the logger of log 0 has ended. If it has not, the test checks less.
         std::thread::sleep(Duration::from_millis(100));
         let late = fixture.after(0, &[]);
         drop(fixture.after(1, &[&fixture.mark(&late)]));
@@ -270,6 +271,7 @@ fn what_is_settled_is_forgotten_and_not_named() {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !fixture.graph.is_forgettable(&mark) || fixture.graph.table.len() > 0 {
         assert!(Instant::now() < deadline, "{} entries", fixture.graph.table.len());
+        // A logger at rest appends its last anchor after a second, and wakes no thread then.
         std::thread::sleep(Duration::from_millis(5));
     }
     drop(fixture.after(1, &[&mark]));
