@@ -194,7 +194,7 @@ fn lower_to_anchors(
     end: &LsnVector,
 ) -> Result<LsnVector> {
     let mut lower = end.entries().to_vec();
-    for log in 0..incarnation.logs {
+    for (log, lower) in lower.iter_mut().enumerate() {
         let limit = end.get(log);
         let mut walk: Walk<()> = Walk::new(incarnation, log)?.from(from.get(log)).up_to(limit);
         let mut source = set.source(log, from.get(log))?;
@@ -206,7 +206,7 @@ fn lower_to_anchors(
                 if let What::Control(Control::Anchor(anchor)) = &seen.what
                     && !anchor.durable.is_covered_by(end.entries())
                 {
-                    lower[log] = seen.start.0;
+                    *lower = seen.start.0;
                     break 'log;
                 }
             }
