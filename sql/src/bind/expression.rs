@@ -76,8 +76,12 @@ impl Binder<'_> {
             }
             Ast::BinaryOp { left, op, right } => self.binary_op(left, op, right),
             Ast::UnaryOp { op: ast::UnaryOperator::Not, expr: inner } => {
-                let condition = self.condition_of(inner, "NOT")?;
-                Ok(boolean(Expr::Not(Box::new(condition)), Place::of_expr(expr)))
+                let operand = self.expression(inner)?;
+                // A chain of them looks for its beginning once.
+                let is_chain = matches!(**inner, Ast::UnaryOp { op: ast::UnaryOperator::Not, .. });
+                let place = if is_chain { operand.place } else { Place::of_expr(expr) };
+                let condition = self.condition(operand, "NOT")?;
+                Ok(boolean(Expr::Not(Box::new(condition)), place))
             }
             // The sign belongs to the number when its type is chosen: -2147483648 is an integer.
             Ast::UnaryOp { op: ast::UnaryOperator::Minus, .. } if signed_digits(expr).is_some() => {
