@@ -75,14 +75,7 @@ impl Binder<'_> {
                 self.overlaps(left, right, Place::of_expr(left))
             }
             Ast::BinaryOp { left, op, right } => self.binary_op(left, op, right),
-            Ast::UnaryOp { op: ast::UnaryOperator::Not, expr: inner } => {
-                let operand = self.expression(inner)?;
-                // A chain of them looks for its beginning once.
-                let is_chain = matches!(**inner, Ast::UnaryOp { op: ast::UnaryOperator::Not, .. });
-                let place = if is_chain { operand.place } else { Place::of_expr(expr) };
-                let condition = self.condition(operand, "NOT")?;
-                Ok(boolean(Expr::Not(Box::new(condition)), place))
-            }
+            Ast::UnaryOp { op: ast::UnaryOperator::Not, expr: inner } => self.negation(inner),
             // The sign belongs to the number when its type is chosen: -2147483648 is an integer.
             Ast::UnaryOp { op: ast::UnaryOperator::Minus, .. } if signed_digits(expr).is_some() => {
                 let (digits, is_negative) = signed_digits(expr).unwrap_or_default();
@@ -235,6 +228,15 @@ impl Binder<'_> {
         let (left, right) = (self.expression(left)?, self.expression(right)?);
         let shown = format!("{} {symbol} {}", left.type_name(), right.type_name());
         Err(self.no_operator(&shown, place))
+    }
+
+    fn negation(&mut self, negated: &ast::Expr) -> Result<Bound> {
+        let operand = self.expression(negated)?;
+        // A chain of them looks for its beginning once.
+        let is_chain = matches!(negated, ast::Expr::UnaryOp { op: ast::UnaryOperator::Not, .. });
+        let place = if is_chain { operand.place } else { Place::of_expr(negated) };
+        let condition = self.condition(operand, "NOT")?;
+        Ok(boolean(Expr::Not(Box::new(condition)), place))
     }
 
     fn binary_op(&mut self, left: &ast::Expr, op: &ast::BinaryOperator, right: &ast::Expr) -> Result<Bound> {
