@@ -5,8 +5,9 @@
 //! stream, not of the file (block headers and padding are not in it). An [`LsnVector`] holds one per log. The
 //! papers call it LV. Vectors are compared only within their incarnation.
 //!
-//! The element-wise operations are plain loops, which the compiler vectorises. docs/decisions records what
-//! explicit SIMD would gain at the numbers of logs in use.
+//! The operations of a running transaction take time by the entries that are named, not by the number of logs
+//! (docs/decisions/2026-11-30-vectors-above-the-floor.md). The others are plain loops, which the compiler
+//! vectorises.
 
 use std::fmt;
 use std::str::FromStr;
@@ -71,6 +72,12 @@ pub fn logs_in(word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
+/// One bit for each of this many logs.
+#[inline]
+pub fn all_logs(logs: usize) -> u64 {
+    (0..logs).fold(0, |word, log| word | 1 << log)
+}
+
 /// Vectors of more logs than this are on the heap.
 const INLINE_LOGS: usize = 16;
 
@@ -133,6 +140,28 @@ impl LsnVector {
             self.lengthen(log + 1);
         }
         self.0[log] = self.0[log].max(to.0);
+    }
+
+    /// Raises the entries of the logs whose bits are set.
+    #[inline]
+    pub fn raise_named(&mut self, names: u64, entry: impl Fn(usize) -> u64) {
+        let logs = (u64::BITS - names.leading_zeros()) as usize;
+        if self.0.len() < logs {
+            self.lengthen(logs);
+        }
+        let mine = self.0.as_mut_slice();
+        for log in logs_in(names) {
+            mine[log] = mine[log].max(entry(log));
+        }
+    }
+
+    /// Sets the entries of these logs to zero.
+    #[inline]
+    pub fn clear_named(&mut self, names: u64) {
+        let mine = self.0.as_mut_slice();
+        for log in logs_in(names) {
+            mine[log] = 0;
+        }
     }
 
     /// ElemWiseMax of the paper (section 3.1).

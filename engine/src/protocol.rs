@@ -50,8 +50,8 @@ pub use self::recovery::{
     Counts, Cut, EVERY_STAMP, FieldReader, Follows, KeptFollows, Order, Positions, Predecessors, RecordId,
     Recovery,
 };
-pub use self::vectors::compress;
-use self::vectors::{decompress, skip_vector};
+pub use self::vectors::compress_all;
+use self::vectors::{compress, decompress, skip_vector};
 use crate::log::Logs;
 use crate::log::append::CommitPlace;
 pub use crate::log::{Append, AppendProgress};

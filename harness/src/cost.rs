@@ -9,6 +9,9 @@
 //! which must be lowered by a change that makes it cheaper. Where there are logs, only the session's thread
 //! counts: how often a logger finds nothing to do depends on time. Allocations are checked by a test of
 //! hyades-bench, which runs with all other tests.
+//!
+//! `--vectors` counts what it costs a transaction to maintain its LSN vector, by the number of logs, beside
+//! the dense vectors of the paper (Taurus, VLDB 2020, sections 4.2 and 5.6), scalar and with AVX2.
 
 use std::process::Command;
 
@@ -69,9 +72,15 @@ pub(crate) struct Options {
     /// Only workloads whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
+    /// Count the maintenance of LSN vectors in place of the workloads.
+    #[arg(long, conflicts_with = "only")]
+    vectors: bool,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.vectors {
+        return vectors();
+    }
     tools::run(&mut tools::test_of_workspace(&["--test", "cost", "--", "--nocapture"]))?;
     tools::build_shipped(&["--package", "hyades-bench", "--example", "cost"])?;
     let mut beyond = Vec::new();
@@ -90,13 +99,51 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// The number of instructions of the thread that makes the calls.
 fn instructions(gate: &Gate, calls: u64) -> Result<u64> {
     let Gate { name, logged, calls: [_, most], warm_up, .. } = gate;
+    let [calls, warm_up, all] = [calls, *warm_up, most + warm_up].map(|number| number.to_string());
+    counted(COUNTED, "cost", &[name, &calls, &warm_up, &all, logged])
+}
+
+/// The ways to keep vectors, and the functions in which their instructions count.
+const VECTORS: [(&str, &str); 3] = [
+    ("scalar", "vectors::Dense::scalar"),
+    ("vector", "vectors::Dense::vector"),
+    ("taurus", "vectors::maintain"),
+];
+
+/// Logs, and how many of them a transaction names above the floor.
+const LOGS_AND_NAMED: [(u64, u64); 8] =
+    [(1, 1), (4, 1), (4, 4), (16, 1), (16, 4), (16, 16), (64, 4), (64, 64)];
+
+/// Prints instructions for each transaction. Those of `taurus` include its place in a log.
+fn vectors() -> Result<()> {
+    tools::build_shipped(&["--package", "hyades-engine", "--example", "vectors"])?;
+    const TRANSACTIONS: [u64; 2] = [1_000, 3_000];
+    println!("instructions for each transaction");
+    println!("{:>6} {:>6} {:>8} {:>8} {:>8}", "logs", "named", "scalar", "vector", "taurus");
+    for (logs, named) in LOGS_AND_NAMED {
+        print!("{logs:>6} {named:>6}");
+        for (mode, function) in VECTORS {
+            let [fewer, more] = TRANSACTIONS.map(|transactions| {
+                let [logs, named, transactions] =
+                    [logs, named, transactions].map(|number| number.to_string());
+                counted(function, "vectors", &[mode, &logs, &named, &transactions])
+            });
+            print!(" {:>8}", more?.saturating_sub(fewer?) / (TRANSACTIONS[1] - TRANSACTIONS[0]));
+        }
+        println!();
+    }
+    Ok(())
+}
+
+/// The number of instructions that the first thread of an example spends in a function.
+fn counted(function: &str, example: &str, arguments: &[&str]) -> Result<u64> {
     let directory = tempfile::tempdir()?;
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--separate-threads=yes", "--callgrind-out-file=callgrind.out"])
-        .args(["--collect-atstart=no", &format!("--toggle-collect={COUNTED}")])
-        .arg(tools::shipped().join("examples/cost"))
-        .args([name, &*calls.to_string(), &warm_up.to_string(), &(most + warm_up).to_string(), logged])
+        .args(["--collect-atstart=no", &format!("--toggle-collect={function}")])
+        .arg(tools::shipped().join("examples").join(example))
+        .args(arguments)
         .current_dir(directory.path());
     let output = command.output().context("valgrind is not installed: apt-get install valgrind")?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -106,7 +153,7 @@ fn instructions(gate: &Gate, calls: u64) -> Result<u64> {
     let counts = std::fs::read_to_string(directory.path().join("callgrind.out-01"))
         .context("callgrind has written nothing for the first thread")?;
     let total = total(&counts).filter(|count| *count > 0);
-    total.with_context(|| format!("callgrind has counted nothing in {COUNTED}"))
+    total.with_context(|| format!("callgrind has counted nothing in {function}"))
 }
 
 /// Parses the count from a file of callgrind: `totals: 286322895`.

@@ -20,7 +20,7 @@ use hyades_engine::log::store::block::{BLOCK_HEADER_BYTES, BlockHeader, SegmentH
 use hyades_engine::log::store::{LogIdentity, segment_path};
 use hyades_engine::lsn::Lsn;
 use hyades_engine::protocol::RecordId;
-use hyades_engine::protocol::compress;
+use hyades_engine::protocol::compress_all;
 use hyades_engine::protocol::list::log_shape;
 use hyades_engine::protocol::taurus_graph::write_field;
 use hyades_engine::recovery::{Recovered, recover};
@@ -189,7 +189,7 @@ impl HandWritten {
 
     /// Appends a transaction with this pre-append LV and returns its end. [`HandWritten::write`] writes it.
     pub fn append(&mut self, log: usize, vector: &[u64], changes: &[Change]) -> u64 {
-        self.append_with(log, changes, |anchor, header| _ = compress(vector, anchor.iter().copied(), header))
+        self.append_with(log, changes, |anchor, header| _ = compress_all(vector, |of| anchor[of], header))
     }
 
     /// Appends a transaction of the dependency graph that names these records, each by its log and its end,
@@ -230,7 +230,7 @@ impl HandWritten {
         let length = match vector {
             Some(vector) => {
                 let commit = CommitHeader { fragment_of: Some(id), ..CommitHeader::default() };
-                let field = |header: &mut Vec<u8>| _ = compress(vector, log.anchor.iter().copied(), header);
+                let field = |header: &mut Vec<u8>| _ = compress_all(vector, |of| log.anchor[of], header);
                 encode_commit(&mut record, commit, field, operations.len())
             }
             None => encode_fragment(&mut record, id, operations.len()),

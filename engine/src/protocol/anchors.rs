@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use crate::log::record::{MAX_LOGS, encode_anchor};
@@ -61,6 +62,12 @@ pub(super) struct Anchors {
     published: Box<[SharedVector]>,
     /// Element-wise minimum of the published anchors of the logs that were at work.
     floor: SharedVector,
+    /// For each log, one bit for each entry in which the floor exceeds the log's published anchor, did, or is
+    /// about to.
+    lagging: Box<[CachePadded<AtomicU64>]>,
+    /// Held while bits are set and the floor rises, and while a log clears its own: the floor does not rise
+    /// between its look at the floor and that.
+    raising: Mutex<()>,
     /// Up to where LSN vectors may name positions of each log: the ends of blocks that hold more than an
     /// anchor.
     named: Box<[CachePadded<AtomicU64>]>,
@@ -72,6 +79,8 @@ impl Anchors {
         Anchors {
             published: (0..logs).map(|_| zeroes()).collect(),
             floor: zeroes(),
+            lagging: (0..logs).map(|_| CachePadded::default()).collect(),
+            raising: Mutex::new(()),
             named: (0..logs).map(|_| CachePadded::default()).collect(),
         }
     }
@@ -88,6 +97,19 @@ impl Anchors {
         &self.floor[..self.published.len()]
     }
 
+    /// One bit for each entry in which the floor exceeds the last anchor published by `log`, and for some in
+    /// which it does not. Mostly none is set. To be asked after all has been followed and compared with the
+    /// floor, and before the anchor is looked at.
+    ///
+    /// A record that is raised by the floor in these entries alone follows all that has been forgotten: a
+    /// mark is forgotten by a thread that has seen the floor above it, the bit was set before the floor rose,
+    /// and a transaction that finds no mark there comes after that thread, so it finds the bit. If the bit
+    /// was cleared meanwhile, an anchor that covers the floor was published before.
+    #[inline]
+    pub(super) fn lagging(&self, log: usize) -> u64 {
+        self.lagging[log].load(Ordering::Acquire)
+    }
+
     /// Vectors may name this position of the log from now on.
     pub(super) fn note_named(&self, log: usize, position: Lsn) {
         if self.named[log].load(Ordering::Acquire) < position.0 {
@@ -102,18 +124,32 @@ impl Anchors {
 
     /// The anchor is in the buffer: compression may use it, and the floor may follow.
     fn publish(&self, logs: &Logs, log: usize, named: &[u64]) {
+        let is_busy = |other: &usize| *other == log || logs.reserved(*other) > logs.watch().durable(*other);
+        let (busy, idle): (SmallVec<[usize; 8]>, SmallVec<[usize; 8]>) = (0..logs.count()).partition(is_busy);
+        self.publish_among(log, named, &busy, &idle);
+    }
+
+    /// The floor follows the anchors of the busy logs, this one among them.
+    pub(super) fn publish_among(&self, log: usize, named: &[u64], busy: &[usize], idle: &[usize]) {
         for (entry, position) in self.published(log).iter().zip(named) {
             entry.store(*position, Ordering::Release);
         }
-        let is_busy = |other: &usize| *other == log || logs.reserved(*other) > logs.watch().durable(*other);
-        let busy: SmallVec<[usize; 8]> = (0..logs.count()).filter(is_busy).collect();
-        for (of, floor) in self.floor().iter().enumerate() {
-            let lowest = busy.iter().map(|log| self.published[*log][of].load(Ordering::Acquire)).min();
-            let lowest = lowest.unwrap_or(0);
+        let entry = |log: usize, of: usize| self.published[log][of].load(Ordering::Acquire);
+        let lowest = |of: usize| busy.iter().map(|log| entry(*log, of)).min().unwrap_or(0);
+        // Anchors only grow: what was the lowest is at most what each of them is now.
+        let lowest: SmallVec<[u64; 16]> = (0..named.len()).map(lowest).collect();
+        let mut lagging = 0;
+        let _alone = self.raising.lock();
+        for (of, (floor, lowest)) in self.floor().iter().zip(lowest).enumerate() {
             if floor.load(Ordering::Acquire) < lowest {
-                floor.fetch_max(lowest, Ordering::AcqRel);
+                for idle in idle.iter().filter(|idle| entry(**idle, of) < lowest) {
+                    self.lagging[*idle].fetch_or(1 << of, Ordering::Release);
+                }
+                floor.store(lowest, Ordering::Release);
             }
+            lagging |= u64::from(floor.load(Ordering::Acquire) > named[of]) << of;
         }
+        self.lagging[log].store(lagging, Ordering::Release);
     }
 }
 

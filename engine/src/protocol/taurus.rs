@@ -23,19 +23,19 @@
 //! 2. The LV is final before the place is reserved, and the place is reserved before a lock is released:
 //!    every entry lies before the own record in real time, so dependencies have no cycles (pitfall 2).
 //! 3. A transaction has left its LV before its locks are visibly free (pitfall 3).
-//! 4. An LV that was forgotten is at most the floor, and every LV is at least the floor when it is frozen.
-//!    The floor is the element-wise minimum of the published anchors of the logs at work, for forgetting and
-//!    for defaulting alike (pitfall 19).
+//! 4. An LV that was forgotten is at most the floor, and a frozen LV stands for at least the floor. The floor
+//!    is the element-wise minimum of the published anchors of the logs at work, for forgetting and for
+//!    defaulting alike (pitfall 19).
 //! 5. The anchor against which a record is compressed was published before the record's place was reserved:
 //!    the record lands after the anchor and decompresses upwards (pitfall 18).
 //! 6. An anchor (paper: LPLV) holds positions that were durable before it was appended, each the end of a
 //!    whole record. It is published for compression after its append (pitfall 18).
 //!
 //! # Commit
-//! Raise by the floor (a barrier also by the reserved ends of all logs, pitfall 29), compress, reserve, fill,
-//! publish. The log is the worker's own (its number modulo the number of logs) while that has enough to
-//! write, else the first that has little. A large transaction appends fragments first (pitfall 11). A
-//! transaction that wrote nothing appends nothing. Its answer waits for its LV (pitfall 7).
+//! Forget what is at most the floor (a barrier raises by the reserved ends of all logs, pitfall 29),
+//! compress, reserve, fill, publish. The log is the worker's own (its number modulo the number of logs) while
+//! that has enough to write, else the first that has little. A large transaction appends fragments first
+//! (pitfall 11). A transaction that wrote nothing appends nothing. Its answer waits for its LV (pitfall 7).
 //!
 //! # Durability
 //! Every log is durable up to the LV's entry. Nothing else counts, not the order inside a log (pitfall 8).
@@ -64,8 +64,11 @@
 //!   readers of absent keys.
 //! * Data is not replayed in the order of LVs at all: a change of a row needs only those of the same row
 //!   before it (`recovery::by_key`).
-//! * Defaulting happens once, when the LV is frozen, not for each absent tuple: the floor only grows, so one
-//!   raise by its latest value covers every default of the transaction.
+//! * Defaulting happens once, after the LV is frozen, not for each absent tuple: the floor only grows, so its
+//!   latest value covers every default of the transaction. A vector holds only the entries above the floor.
+//!   Nothing else is raised either, unless the anchor of the record's log lags behind the floor
+//!   (`Anchors::lagging`). So the work grows with the entries that are named, not with the number of logs,
+//!   and there is little for a vector unit to do (section 4.2).
 //! * A worker's transactions go to its own log only while that is written in blocks of some length. Otherwise
 //!   workers share logs, so that blocks become longer (`log_choice`). LVs order transactions all the same.
 //! * Anchors are appended by the logger just before a block, not by a timer. The paper's delta (evict later
@@ -106,17 +109,18 @@ pub struct Taurus {
 /// T.LV: before the place of the record is reserved without it, afterwards with it.
 #[derive(Debug, Default)]
 pub struct Dependencies {
+    /// The entries that are named. The others are zero, and stand for the floor.
     vector: LsnVector,
-    /// One bit for each log of which the vector's entry may not be durable. What a record leaves out of its
-    /// vector, because an anchor has it, is durable.
-    open: u64,
-    /// One bit for each log of which the vector's entry may be above the floor.
+    /// One bit for each log whose entry is named: it may be above the floor.
     above: u64,
+    /// One bit for each log of which the entry may not be durable. What a record leaves out of its vector,
+    /// because an anchor has it, is durable.
+    open: u64,
     choice: LogChoice,
 }
 
 impl Dependencies {
-    /// T.LV as collected so far.
+    /// T.LV as collected so far, as far as it is above the floor.
     pub fn vector(&self) -> &LsnVector {
         &self.vector
     }
@@ -129,14 +133,28 @@ impl Taurus {
         if !mutant::is_active(Mutant::ZeroTupleLv) {
             let floor = self.anchors.floor();
             let entries = dependencies.vector.entries();
-            let is_above = |log: &usize| entries[*log] > floor[*log].load(Ordering::Acquire);
-            dependencies.above =
-                logs_in(dependencies.above).filter(is_above).fold(0, |word, log| word | 1 << log);
-            dependencies.vector.raise_shared(floor, Ordering::Acquire);
+            let is_below = |log: &usize| entries[*log] <= floor[*log].load(Ordering::Acquire);
+            let below = logs_in(dependencies.above).filter(is_below).fold(0, |word, log| word | 1 << log);
+            dependencies.vector.clear_named(below);
+            dependencies.above &= !below;
         }
         if is_barrier {
             self.follow_all(dependencies);
         }
+    }
+
+    /// Writes the LV into the field of a record for this log. Returns its bitmap.
+    #[inline]
+    fn write_field(&self, log: usize, dependencies: &Dependencies, into: &mut Vec<u8>) -> u64 {
+        // Asked after the floor was compared with, and before the anchor is read.
+        let lagging = if mutant::is_active(Mutant::ZeroTupleLv) { 0 } else { self.anchors.lagging(log) };
+        let (floor, anchor) = (self.anchors.floor(), self.anchors.published(log));
+        let (above, entries) = (dependencies.above, dependencies.vector.entries());
+        let entry = |of: usize| match above >> of & 1 {
+            1 => entries[of],
+            _ => floor[of].load(Ordering::Acquire),
+        };
+        compress(above | lagging, entry, |of| anchor[of].load(Ordering::Acquire), into)
     }
 
     /// The log for a worker's next record.
@@ -177,9 +195,9 @@ impl Protocol for Taurus {
 
     #[inline]
     fn begin(&self, dependencies: &mut Dependencies) {
-        dependencies.vector.reset(self.logs.count());
-        dependencies.open = !0;
+        dependencies.vector.clear_named(dependencies.above);
         dependencies.above = 0;
+        dependencies.open = 0;
     }
 
     fn mark_words(&self) -> usize {
@@ -187,7 +205,7 @@ impl Protocol for Taurus {
     }
 
     /// One bit for each log that is named, then the entries, of which only those named count: the others are
-    /// at most the floor, by which a vector is raised anyway.
+    /// at most the floor, which every vector stands for.
     fn write_mark(&self, dependencies: &Dependencies, mark: &[AtomicU64]) {
         let Some((names, words)) = mark.split_first() else { return };
         names.store(dependencies.above, Ordering::Relaxed);
@@ -200,10 +218,9 @@ impl Protocol for Taurus {
     fn follow(&self, mark: &[AtomicU64], dependencies: &mut Dependencies) {
         let Some((names, words)) = mark.split_first() else { return };
         let names = names.load(Ordering::Relaxed);
-        for log in logs_in(names) {
-            dependencies.vector.raise_entry(log, Lsn(words[log].load(Ordering::Relaxed)));
-        }
+        dependencies.vector.raise_named(names, |log| words[log].load(Ordering::Relaxed));
         dependencies.above |= names;
+        dependencies.open |= names;
     }
 
     fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
@@ -228,6 +245,7 @@ impl Protocol for Taurus {
             let reserved = self.logs.reserved(log);
             dependencies.vector.raise_entry(log, reserved);
             dependencies.above |= 1 << log;
+            dependencies.open |= 1 << log;
             self.anchors.note_named(log, reserved);
         }
     }
@@ -263,20 +281,20 @@ impl Protocol for Taurus {
             // A place inside the record, which is not reserved yet.
             let inside = self.logs.reserved(log).0 + Lsn::ALIGNMENT;
             dependencies.vector.raise_entry(log, Lsn(inside));
+            dependencies.above |= 1 << log;
         }
         // The anchor is read before the place is reserved (invariant 5).
-        let anchor = self.anchors.published(log).iter().map(|entry| entry.load(Ordering::Acquire));
-        let vector = dependencies.vector.entries();
-        let mut open = !0;
-        let write_field = |header: &mut Vec<u8>| open = compress(vector, anchor, header);
+        let mut named = !0;
+        let write_field = |header: &mut Vec<u8>| named = self.write_field(log, dependencies, header);
         let CommitPayload { operations, commit } = *payload;
         match self.logs.reserve_commit(log, worker, progress, commit, write_field, operations)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
             Append::Done(place) => {
                 // Invariant 1.
                 dependencies.vector.raise_entry(log, place.end());
+                // The floor is durable.
+                dependencies.open = named & dependencies.above | 1 << log;
                 dependencies.above |= 1 << log;
-                dependencies.open = open | 1 << log;
                 Ok(Append::Done(Reserved::new(place)))
             }
         }
@@ -285,7 +303,7 @@ impl Protocol for Taurus {
     #[inline]
     fn read_only_commit(&self, dependencies: &mut Dependencies) {
         if mutant::is_active(Mutant::ReadOnlyNoWait) {
-            dependencies.vector.reset(self.logs.count());
+            self.begin(dependencies);
         }
     }
 

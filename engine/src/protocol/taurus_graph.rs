@@ -87,7 +87,7 @@ use self::commit_table::CommitTable;
 use self::settled::Settled;
 use super::{
     AnchorDuty, Anchors, Append, AppendProgress, CommitPayload, FieldReader, Follows, Order, Predecessors,
-    Protocol, RecordId, Recovery, Reserved, check_logs, compress, decompress, parallel_logs, skip_vector,
+    Protocol, RecordId, Recovery, Reserved, check_logs, compress_all, decompress, parallel_logs, skip_vector,
 };
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
@@ -367,7 +367,7 @@ pub fn write_field(positions: &[u64], ids: &[RecordId], anchor: &[u64], into: &m
     let has_positions = positions.iter().zip(anchor).any(|(position, anchor)| position > anchor);
     write_varint(into, (ids.len() as u64) << 1 | u64::from(has_positions));
     if has_positions {
-        compress(positions, anchor.iter().copied(), into);
+        compress_all(positions, |log| anchor[log], into);
     }
     let mut last = 0;
     for id in ids {

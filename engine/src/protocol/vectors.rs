@@ -8,22 +8,34 @@
 use super::Positions;
 use crate::log::record::varint::{read_varint, write_varint};
 use crate::log::record::{MAX_LOGS, Malformed, read_position, write_position};
-use crate::lsn::logs_in;
+use crate::lsn::{all_logs, logs_in};
 
 /// Appends an LSN vector (algorithm 5, Compress): a bitmap of the logs whose entry exceeds the
 /// anchor, then those entries, absolute and not relative to the anchor, so that a record that lands after a
 /// newer anchor still decompresses upwards. Returns the bitmap.
-pub fn compress(vector: &[u64], anchor: impl Iterator<Item = u64>, into: &mut Vec<u8>) -> u64 {
-    debug_assert!(vector.len() <= MAX_LOGS);
-    let mut bitmap = 0_u64;
-    for (log, (entry, anchor)) in vector.iter().zip(anchor).enumerate() {
-        bitmap |= u64::from(*entry > anchor) << log;
-    }
+///
+/// `candidates`: one bit for each log whose entry may exceed the anchor. Only these are looked at, and more
+/// than once: an entry may grow meanwhile.
+#[inline]
+pub(super) fn compress(
+    candidates: u64,
+    entry: impl Fn(usize) -> u64,
+    anchor: impl Fn(usize) -> u64,
+    into: &mut Vec<u8>,
+) -> u64 {
+    let is_above = |log: &usize| entry(*log) > anchor(*log);
+    let bitmap = logs_in(candidates).filter(is_above).fold(0, |word, log| word | 1 << log);
     write_varint(into, bitmap);
     for log in logs_in(bitmap) {
-        write_position(into, vector[log]);
+        write_position(into, entry(log));
     }
     bitmap
+}
+
+/// The same for a vector of which every entry may exceed the anchor.
+pub fn compress_all(vector: &[u64], anchor: impl Fn(usize) -> u64, into: &mut Vec<u8>) -> u64 {
+    debug_assert!(vector.len() <= MAX_LOGS);
+    compress(all_logs(vector.len()), |log| vector[log], anchor, into)
 }
 
 /// Goes to the end of a vector.

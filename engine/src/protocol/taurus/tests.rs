@@ -14,6 +14,7 @@ use crate::log::manifest::Manifest;
 use crate::log::record::{Anchor, Commit, MAX_LOGS, RecordBody};
 use crate::log::set::LogSource;
 use crate::log::store::LogReader;
+use crate::protocol::compress_all;
 
 struct Fixture {
     memory: ControlledDisk,
@@ -129,7 +130,7 @@ fn reader_after(anchor: &[u64]) -> VectorReader {
 
 fn compressed(vector: &[u64], anchor: &[u64]) -> Vec<u8> {
     let mut field = Vec::new();
-    compress(vector, anchor.iter().copied(), &mut field);
+    compress_all(vector, |log| anchor.get(log).copied().unwrap_or(0), &mut field);
     field
 }
 
@@ -345,6 +346,46 @@ fn anchors_hold_durable_positions_only_and_the_floor_follows() {
         assert!(!anchors.is_empty() && grows, "they only grow");
     }
     assert!((10..500).contains(&own.len()), "paced by size: {}", own.len());
+}
+
+/// The first record of a log that was idle while the others went on: nothing names what was forgotten, so the
+/// record names the floor (pitfall 19).
+#[test]
+fn a_record_in_a_log_whose_anchor_lags_is_raised_by_the_floor() {
+    let fixture = fixture(3);
+    let taurus = &fixture.taurus;
+    let anchors = &taurus.anchors;
+    for (log, named) in [(0, [800, 1600, 0]), (1, [1600, 800, 0])] {
+        anchors.publish_among(log, &named, &[0, 1], &[2]);
+    }
+    assert_eq!((anchors.lagging(0), anchors.lagging(1), anchors.lagging(2)), (0, 0, 0b11));
+    let field_of = |log: usize, dependencies: &Dependencies| {
+        let mut field = Vec::new();
+        taurus.write_field(log, dependencies, &mut field);
+        let mut reader = reader_after(&[0, 0, 0]);
+        whole_vector(&mut reader, &field)
+    };
+    let mut dependencies = taurus.new_dependencies();
+    taurus.begin(&mut dependencies);
+    taurus.freeze(&mut dependencies, false);
+    assert_eq!(field_of(2, &dependencies).entries(), &[800, 800, 0]);
+    assert_eq!(field_of(0, &dependencies).entries(), &[0, 0, 0], "its anchor covers the floor");
+    // What it follows is kept where it is above the floor.
+    let mark = taurus.new_mark();
+    mark[0].store(0b11, Ordering::Relaxed);
+    mark[1].store(400, Ordering::Relaxed);
+    mark[2].store(2400, Ordering::Relaxed);
+    taurus.follow(&mark, &mut dependencies);
+    taurus.freeze(&mut dependencies, false);
+    assert_eq!(dependencies.above, 0b10);
+    assert_eq!(field_of(2, &dependencies).entries(), &[800, 2400, 0]);
+    // Its own anchor catches up, at first in part.
+    anchors.publish_among(2, &[800, 400, 0], &[0, 1, 2], &[]);
+    assert_eq!(anchors.lagging(2), 0b10);
+    anchors.publish_among(2, &[800, 1600, 0], &[0, 1, 2], &[]);
+    assert_eq!(anchors.lagging(2), 0);
+    taurus.begin(&mut dependencies);
+    assert_eq!(dependencies.vector, LsnVector::zero(3));
 }
 
 #[test]

@@ -16,11 +16,8 @@ pub(super) fn append<'a>(
     payload: &CommitPayload<'_>,
     progress: &'a mut AppendProgress,
 ) -> Result<Append<Reserved<'a>>> {
-    use std::sync::atomic::Ordering;
-
     use crate::log::append::CommitPlace;
     use crate::log::record::{CommitHeader, HEADER_BYTES, encode_commit, filler_header};
-    use crate::protocol::compress;
 
     let logs = &taurus.logs;
     let room = (payload.operations.len() + 40 + 10 * logs.count()).next_multiple_of(8);
@@ -29,10 +26,8 @@ pub(super) fn append<'a>(
         Append::Wait(ticket) => return Ok(Append::Wait(ticket)),
     };
     taurus.freeze(dependencies, payload.commit.is_barrier);
-    let vector = dependencies.vector.entries();
     let commit = CommitHeader { fragment_of: None, commit: payload.commit };
-    let anchor = taurus.anchors.published(log).iter().map(|entry| entry.load(Ordering::Acquire));
-    let write_field = |header: &mut Vec<u8>| _ = compress(vector, anchor, header);
+    let write_field = |header: &mut Vec<u8>| _ = taurus.write_field(log, dependencies, header);
     let length = encode_commit(&mut progress.header, commit, write_field, payload.operations.len());
     let unused = room - length;
     if unused > 0 {
@@ -41,6 +36,7 @@ pub(super) fn append<'a>(
     }
     dependencies.vector.raise_entry(log, place.end());
     dependencies.above |= 1 << log;
+    dependencies.open |= 1 << log;
     Ok(Append::Done(Reserved::new(CommitPlace::new(place, progress, log, 0))))
 }
 

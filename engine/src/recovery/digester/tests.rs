@@ -16,7 +16,7 @@ use crate::log::manifest::{Checkpoint, Incarnation, LogShape, Manifest, UpToEnd}
 use crate::log::record::{Commit, OperationsWriter};
 use crate::log::{Append, AppendProgress, Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector};
-use crate::protocol::compress;
+use crate::protocol::compress_all;
 use crate::recovery::cut;
 use crate::recovery::digest::{self, Digest};
 use crate::recovery::last_positions::Last;
@@ -60,7 +60,7 @@ impl Subject {
     /// Appends a transaction that names these positions.
     fn append(&mut self, log: usize, operations: &[u8], named: &[u64]) {
         let mut progress = AppendProgress::default();
-        let field = |header: &mut Vec<u8>| _ = compress(named, std::iter::repeat(0), header);
+        let field = |header: &mut Vec<u8>| _ = compress_all(named, |_| 0, header);
         let end = loop {
             let fragments = self.running.append_fragments(log, log, &mut progress, operations);
             let ticket = match fragments.expect("nothing fails") {
