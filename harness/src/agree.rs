@@ -29,7 +29,7 @@ use rand::{RngExt, SeedableRng};
 use self::compare::{Pair, Verdict, judge};
 use self::query::Generator;
 use self::schema::Schema;
-use crate::server::{Hyades, Instance, PostgreSql, System, hyades_binary};
+use crate::server::{Control, Hyades, Instance, PostgreSql, System, hyades_binary};
 use crate::tools;
 
 /// The default seeds, also used by `cargo xtask ci`.
@@ -52,6 +52,9 @@ pub(crate) struct Options {
     /// A hyades binary; built if left out.
     #[arg(long)]
     server: Option<PathBuf>,
+    /// The concurrency control of Hyades.
+    #[arg(long, value_enum)]
+    control: Option<Control>,
 }
 
 /// The results so far.
@@ -66,11 +69,8 @@ struct Tally {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let seeds = parse_seeds(&options.seeds)?;
     let directory = tools::scratch_directory(None)?;
-    let hyades = Hyades {
-        binary: hyades_binary(options.server.as_deref(), false)?,
-        protocol: "taurus".to_owned(),
-        logs: None,
-    };
+    let binary = hyades_binary(options.server.as_deref(), false)?;
+    let hyades = Hyades { control: options.control, ..Hyades::usual(binary) };
     let hyades = Instance::create(System::Hyades(hyades), directory.path().join("hyades"), Vec::new())?;
     let (mut running, _) = hyades.start_ready(START_LIMIT).context("Hyades")?;
     let system = System::PostgreSql(PostgreSql { settings: vec!["fsync=off".to_owned()] });

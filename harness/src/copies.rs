@@ -37,7 +37,7 @@ struct Times {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let binary = hyades_binary(options.server.as_deref(), true)?;
-    let ours = System::Hyades(Hyades { binary, protocol: "taurus".to_owned(), logs: None });
+    let ours = System::Hyades(Hyades::usual(binary));
     let theirs = System::PostgreSql(PostgreSql { settings: Vec::new() });
     let directory = tools::scratch_directory(None)?;
     let mut running = Vec::new();

@@ -44,7 +44,7 @@ use clap::ValueEnum;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::server::{Hyades, Instance, PostgreSql, System, hyades_binary};
+use crate::server::{Control, Hyades, Instance, PostgreSql, System, hyades_binary};
 use crate::{pgbench, tools};
 use ledger::Ledger;
 use load::Others;
@@ -128,7 +128,8 @@ impl Options {
             Protocol::Plover => "plover",
             Protocol::TaurusGraph => "taurus_graph",
         };
-        Ok(System::Hyades(Hyades { binary, protocol: protocol.to_owned(), logs: self.logs }))
+        let protocol = protocol.to_owned();
+        Ok(System::Hyades(Hyades { protocol, logs: self.logs, ..Hyades::usual(binary) }))
     }
 }
 
@@ -141,7 +142,7 @@ fn usual_arguments(round: u32) -> impl Iterator<Item = &'static str> {
     // In most rounds some segments become full, so that there is a digest of the logs.
     let segment_mib = if round.is_multiple_of(4) { "64" } else { "1" };
     // Statements outside of blocks, and calls, are serializable.
-    let control = ["2pl", "occ", "mvcc"][round as usize % 3];
+    let control = Control::ALL[round as usize % 3].name();
     let arguments = [
         ["--control", control],
         ["--shared-block-kib", shared_block_kib],

@@ -136,7 +136,7 @@ fn is_of_its_time(line: &str) -> bool {
 
 pub(crate) fn hyades(named: Option<&Path>) -> Result<System> {
     let binary = hyades_binary(named, false)?;
-    Ok(System::Hyades(Hyades { binary, protocol: "taurus".to_owned(), logs: None }))
+    Ok(System::Hyades(Hyades::usual(binary)))
 }
 
 pub(crate) fn postgresql() -> System {

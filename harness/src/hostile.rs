@@ -20,6 +20,7 @@
 //! * `files`: who may read the data; directories that must not be opened;
 //! * `logging`: a log that cannot be written;
 //! * `signals`, `poisoned`: what an operator and a supervisor rely on;
+//! * `readers`: serializable transactions that read very much; they hold up no writers;
 //! * `masses`: many connections, statements, portals, savepoints; `sessions`: timeouts.
 //!
 //! `--brief` is the part of `cargo xtask test`: each attack is short, and the only bound on time is "answered
@@ -38,6 +39,7 @@ mod loops;
 mod masses;
 mod ping;
 mod poisoned;
+mod readers;
 mod report;
 mod rights;
 mod sessions;
@@ -83,7 +85,7 @@ pub(crate) struct Options {
 
 type Group = (&'static str, fn(&Ground, &mut dyn FnMut(Verdict)));
 
-const GROUPS: [Group; 16] = [
+const GROUPS: [Group; 17] = [
     ("slow", slow::run),
     ("loops", loops::run),
     ("abandoned", abandoned::run),
@@ -100,6 +102,7 @@ const GROUPS: [Group; 16] = [
     ("poisoned", poisoned::run),
     ("masses", masses::run),
     ("sessions", sessions::run),
+    ("readers", readers::run),
 ];
 
 pub(crate) fn run(options: &Options) -> Result<()> {

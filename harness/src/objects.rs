@@ -153,7 +153,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let directory = tools::scratch_directory(None)?;
     let ground = Ground {
         store,
-        system: System::Hyades(Hyades { binary: binary.clone(), protocol: "taurus".to_owned(), logs: None }),
+        system: System::Hyades(Hyades::usual(binary.clone())),
         data: directory.path().join("server/data").to_string_lossy().into_owned(),
         into: format!("s3://{BUCKET}/backups/{}", std::process::id()),
         binary,

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 use postgres::{Client, NoTls};
 
 use crate::tools;
@@ -44,6 +45,44 @@ pub(crate) struct Hyades {
     pub(crate) protocol: String,
     /// `None`: the server's default.
     pub(crate) logs: Option<usize>,
+    /// `None`: the server's default.
+    pub(crate) control: Option<Control>,
+}
+
+/// The concurrency controls, by their names on the server's command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Control {
+    #[value(name = "2pl")]
+    TwoPhaseLocking,
+    #[value(name = "occ")]
+    Optimistic,
+    #[value(name = "mvcc")]
+    MultiVersion,
+}
+
+impl Control {
+    pub(crate) const ALL: [Control; 3] =
+        [Control::TwoPhaseLocking, Control::Optimistic, Control::MultiVersion];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Control::TwoPhaseLocking => "2pl",
+            Control::Optimistic => "occ",
+            Control::MultiVersion => "mvcc",
+        }
+    }
+}
+
+/// How transactions are kept apart. Options of commands that run the programs of others.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub(crate) struct Apart {
+    /// The concurrency control of serializable transactions.
+    #[arg(long, value_enum)]
+    pub(crate) control: Option<Control>,
+    /// Transactions that do not choose a level are serializable, also in blocks. Without this, only calls and
+    /// statements outside of blocks are, so the control says little about other programs.
+    #[arg(long)]
+    pub(crate) serializable: bool,
 }
 
 /// The place of a server, which outlives its processes.
@@ -63,6 +102,9 @@ pub(crate) struct Instance {
 impl System {
     pub(crate) fn name(&self) -> String {
         match self {
+            System::Hyades(Hyades { protocol, control: Some(control), .. }) => {
+                format!("hyades ({protocol}, {})", control.name())
+            }
             System::Hyades(hyades) => format!("hyades ({})", hyades.protocol),
             System::PostgreSql(_) => "postgresql".to_owned(),
         }
@@ -77,12 +119,20 @@ impl System {
 }
 
 impl Hyades {
+    /// As users start it: the server's own defaults.
+    pub(crate) fn usual(binary: PathBuf) -> Hyades {
+        Hyades { binary, protocol: "taurus".to_owned(), logs: None, control: None }
+    }
+
     fn command(&self, data: &Path, port: u16) -> Command {
         let mut command = Command::new(&self.binary);
         command.arg("serve").arg("--data").arg(data);
         command.args(["--listen", &format!("127.0.0.1:{port}"), "--protocol", &self.protocol]);
         if let Some(logs) = self.logs {
             command.args(["--logs", &logs.to_string()]);
+        }
+        if let Some(control) = self.control {
+            command.args(["--control", control.name()]);
         }
         command
     }
@@ -174,6 +224,16 @@ impl Instance {
         // more.
         drop(prober);
         result
+    }
+
+    /// From here on, transactions of new connections are serializable unless they choose another level.
+    pub(crate) fn make_serializable(&self) -> Result<()> {
+        let database = self.system.database();
+        self.connect()?
+            .batch_execute(&format!(
+                "alter database {database} set default_transaction_isolation = serializable"
+            ))
+            .context("the level of transactions")
     }
 
     pub(crate) fn connection_options(&self) -> postgres::Config {
@@ -390,10 +450,16 @@ mod tests {
 
     #[test]
     fn hyades_is_started_as_the_manual_says() {
-        let hyades = Hyades { binary: "hyades".into(), protocol: "taurus".into(), logs: Some(4) };
+        let hyades = Hyades { logs: Some(4), ..Hyades::usual("hyades".into()) };
         assert_eq!(
             tools::display(&hyades.command(Path::new("d"), 5433)),
             "hyades serve --data d --listen 127.0.0.1:5433 --protocol taurus --logs 4"
         );
+        for control in Control::ALL {
+            let hyades = Hyades { control: Some(control), ..Hyades::usual("hyades".into()) };
+            let line = tools::display(&hyades.command(Path::new("d"), 5433));
+            assert!(line.ends_with(&format!(" --protocol taurus --control {}", control.name())), "{line}");
+            assert_eq!(Control::from_str(control.name(), false), Ok(control));
+        }
     }
 }

@@ -107,8 +107,7 @@ impl Soak<'_> {
     /// Runs one database, until it is large or the time is over. Each kill is followed by a start and the
     /// checks.
     fn database(&mut self, path: &Path) -> Result<()> {
-        let protocol = "taurus".to_owned();
-        let system = System::Hyades(Hyades { binary: self.binary.clone(), protocol, logs: None });
+        let system = System::Hyades(Hyades::usual(self.binary.clone()));
         let mut instance = Instance::create(system, path.to_path_buf(), Vec::new())?;
         let ledger = path.join("ledger.json");
         instance.arguments = self.arguments("complete");

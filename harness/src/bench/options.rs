@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::server::Apart;
+
 /// What is measured, for how long, and where.
 #[derive(clap::Args, Clone)]
 pub(crate) struct Options {
@@ -24,6 +26,8 @@ pub(crate) struct Options {
     /// Measures PostgreSQL against itself: how far from 1 are the ratios of two equal systems?
     #[arg(long)]
     pub(super) self_check: bool,
+    #[command(flatten)]
+    pub(super) apart: Apart,
     /// Prints JSON instead of the table.
     #[arg(long)]
     pub(super) json: bool,

@@ -66,11 +66,8 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
         return Ok(Vec::new());
     }
     let peer = System::PostgreSql(PostgreSql { settings: vec!["shared_buffers=1GB".to_owned()] });
-    let hyades = System::Hyades(Hyades {
-        binary: tools::shipped().join("hyades"),
-        protocol: "taurus".to_owned(),
-        logs: None,
-    });
+    let control = options.apart.control;
+    let hyades = System::Hyades(Hyades { control, ..Hyades::usual(tools::shipped().join("hyades")) });
     let ours = if options.self_check { peer.clone() } else { hyades };
     let sides = [start(options, ours, &directory.join("a"))?, start(options, peer, &directory.join("b"))?];
     let mut lines = Vec::new();
@@ -98,6 +95,9 @@ fn start(options: &Options, system: System, directory: &Path) -> Result<Side> {
     eprintln!("{name}: loading scale {}", options.scale);
     let instance = Instance::create(system, directory.to_path_buf(), options.prefix())?;
     let (server, _) = instance.start_ready(START_LIMIT)?;
+    if options.apart.serializable {
+        instance.make_serializable()?;
+    }
     pgbench::initialize(&instance, options.scale).with_context(|| name.clone())?;
     let warm_up = run_of("select-only", 8, WARM_UP_SECONDS);
     pgbench::run(&instance, &warm_up, directory).with_context(|| name)?;

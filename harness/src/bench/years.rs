@@ -69,11 +69,7 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
 
 /// `log_mib`: a checkpoint is taken for this much of logs; 0 for those on request only.
 fn instance(options: &Options, directory: PathBuf, log_mib: u32) -> Result<Instance> {
-    let system = System::Hyades(Hyades {
-        binary: tools::shipped().join("hyades"),
-        protocol: "taurus".to_owned(),
-        logs: None,
-    });
+    let system = System::Hyades(Hyades::usual(tools::shipped().join("hyades")));
     let mut instance = Instance::create(system, directory, options.prefix())?;
     instance.arguments = ["--checkpoint-log-mib".to_owned(), log_mib.to_string()].into();
     Ok(instance)

@@ -243,9 +243,9 @@ impl Harness<'_> {
             let setup = Setup::draw(&mut self.random, &self.file_systems);
             self.disks.make(setup.file_system, setup.log_directories > 0)?;
             let system = System::Hyades(Hyades {
-                binary: self.binary.clone(),
                 protocol: setup.protocol().to_owned(),
                 logs: setup.logs,
+                ..Hyades::usual(self.binary.clone())
             });
             let directory = self.directory.join(format!("database-{number}"));
             let mut instance = Instance::create(system, directory.clone(), Vec::new())?;

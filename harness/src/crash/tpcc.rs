@@ -154,9 +154,9 @@ impl Rounds<'_> {
                 System::PostgreSql(PostgreSql { settings: self.options.peer_setting.clone() })
             }
             None => System::Hyades(Hyades {
-                binary: self.binary.clone(),
                 protocol: combination.protocol.to_owned(),
                 logs: self.options.logs,
+                ..Hyades::usual(self.binary.clone())
             }),
         }
     }

@@ -86,8 +86,7 @@ impl Ground {
 
     /// The same, in a directory that the attack chooses.
     pub(super) fn host_in(&self, directory: PathBuf, prefix: &[&str], arguments: &[&str]) -> Result<Host> {
-        let system =
-            System::Hyades(Hyades { binary: self.binary.clone(), protocol: "taurus".to_owned(), logs: None });
+        let system = System::Hyades(Hyades::usual(self.binary.clone()));
         let prefix = prefix.iter().map(|word| (*word).to_owned()).collect();
         let mut instance = Instance::create(system, directory, prefix)?;
         instance.arguments = arguments.iter().map(|word| (*word).to_owned()).collect();

@@ -15,7 +15,7 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
 
 use super::client::{Client, connect, field, message, startup};
 use super::ground::{Attack, Ground, Host};
-use super::ping::Pingers;
+use super::ping::{self, Pingers};
 use super::report::{Observed, Verdict};
 use crate::server::PASSWORD;
 
@@ -269,8 +269,8 @@ const MOST_LINES: usize = 200;
 fn stormed(ground: &Ground) -> Result<Observed> {
     let mut host = host(ground)?;
     let time = Duration::from_secs(if ground.brief { 1 } else { 5 });
-    let sessions = (0..4).map(|_| login(&host, PASSWORD)).collect::<Result<Vec<_>>>()?;
-    let pingers = Pingers::with(sessions);
+    let session = |_| Ok((login(&host, PASSWORD)?, ping::USUAL.to_owned()));
+    let pingers = Pingers::with((0..4).map(session).collect::<Result<_>>()?);
     let (stop, failed) = (AtomicBool::new(false), AtomicU64::new(0));
     let guess = || -> Result<()> {
         while !stop.load(Ordering::Relaxed) {

@@ -1,5 +1,5 @@
-//! The other sessions: each sends `select 1` every few milliseconds while an attack runs, and records how
-//! long the answers took.
+//! The other sessions: each sends a statement, mostly `select 1`, every few milliseconds while an attack
+//! runs, and records how long the answers took.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +11,8 @@ use anyhow::Result;
 use super::client::Client;
 use crate::tools;
 
+/// What is sent.
+pub(super) const USUAL: &str = "select 1";
 const SESSIONS: usize = 4;
 const INTERVAL: Duration = Duration::from_millis(5);
 
@@ -66,18 +68,18 @@ pub(super) struct Pingers {
 
 impl Pingers {
     pub(super) fn start(port: u16) -> Result<Pingers> {
-        let clients = (0..SESSIONS).map(|_| Client::connect(port)).collect::<Result<Vec<_>>>()?;
-        Ok(Pingers::with(clients))
+        let pinger = |_| Ok((Client::connect(port)?, USUAL.to_owned()));
+        Ok(Pingers::with((0..SESSIONS).map(pinger).collect::<Result<_>>()?))
     }
 
-    /// Pings with these sessions.
-    pub(super) fn with(clients: Vec<Client>) -> Pingers {
+    /// Pings with these sessions, each with a statement of its own.
+    pub(super) fn with(sessions: Vec<(Client, String)>) -> Pingers {
         let stop = Arc::new(AtomicBool::new(false));
-        let ping = |client| {
+        let ping = |(client, statement): (Client, String)| {
             let stop = Arc::clone(&stop);
-            std::thread::spawn(move || ping(client, &stop))
+            std::thread::spawn(move || ping(client, &statement, &stop))
         };
-        Pingers { threads: clients.into_iter().map(ping).collect(), stop }
+        Pingers { threads: sessions.into_iter().map(ping).collect(), stop }
     }
 
     /// A missing answer is a failure, as is an error.
@@ -100,11 +102,11 @@ impl Drop for Pingers {
     }
 }
 
-fn ping(mut client: Client, stop: &AtomicBool) -> Result<Vec<u64>> {
+fn ping(mut client: Client, statement: &str, stop: &AtomicBool) -> Result<Vec<u64>> {
     let mut micros = Vec::new();
     loop {
         let start = Instant::now();
-        client.value("select 1")?;
+        client.value(statement)?;
         micros.push(u64::try_from(start.elapsed().as_micros())?);
         if stop.load(Ordering::Relaxed) {
             return Ok(micros);
