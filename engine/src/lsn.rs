@@ -72,10 +72,10 @@ pub fn logs_in(word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// One bit for each of this many logs.
+/// A word with one bit for each of these logs.
 #[inline]
-pub fn all_logs(logs: usize) -> u64 {
-    (0..logs).fold(0, |word, log| word | 1 << log)
+pub fn word_of(logs: impl Iterator<Item = usize>) -> u64 {
+    logs.fold(0, |word, log| word | 1 << log)
 }
 
 /// Vectors of more logs than this are on the heap.

@@ -95,7 +95,7 @@ use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{LogShape, Manifest};
 use crate::log::record::{Control, Malformed};
 use crate::log::{LoggerDuty, Logs, RunningLogs};
-use crate::lsn::{Lsn, LsnVector, logs_in};
+use crate::lsn::{Lsn, LsnVector, logs_in, word_of};
 use crate::mutant::{self, Mutant};
 
 /// Taurus: parallel logs ordered by LSN vectors.
@@ -134,7 +134,7 @@ impl Taurus {
             let floor = self.anchors.floor();
             let entries = dependencies.vector.entries();
             let is_below = |log: &usize| entries[*log] <= floor[*log].load(Ordering::Acquire);
-            let below = logs_in(dependencies.above).filter(is_below).fold(0, |word, log| word | 1 << log);
+            let below = word_of(logs_in(dependencies.above).filter(is_below));
             dependencies.vector.clear_named(below);
             dependencies.above &= !below;
         }

@@ -96,7 +96,7 @@ use crate::log::manifest::{LogShape, Manifest};
 use crate::log::record::varint::{read_varint, write_varint};
 use crate::log::record::{Control, MOST_NAMED, Malformed};
 use crate::log::{LoggerDuty, Logs, RunningLogs};
-use crate::lsn::{Lsn, LsnVector, logs_in};
+use crate::lsn::{Lsn, LsnVector, logs_in, word_of};
 use crate::mutant::{self, Mutant};
 
 /// A transaction that has seen this many others sorts out which of them it has seen more than once.
@@ -181,7 +181,7 @@ impl TaurusGraph {
 
 /// One bit for each entry that is not zero.
 fn nonzero(entries: &[u64]) -> u64 {
-    entries.iter().enumerate().fold(0, |word, (log, entry)| word | u64::from(*entry > 0) << log)
+    word_of((0..entries.len()).filter(|log| entries[*log] > 0))
 }
 
 impl Protocol for TaurusGraph {

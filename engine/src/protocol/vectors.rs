@@ -8,7 +8,7 @@
 use super::Positions;
 use crate::log::record::varint::{read_varint, write_varint};
 use crate::log::record::{MAX_LOGS, Malformed, read_position, write_position};
-use crate::lsn::{all_logs, logs_in};
+use crate::lsn::{logs_in, word_of};
 
 /// Appends an LSN vector (algorithm 5, Compress): a bitmap of the logs whose entry exceeds the
 /// anchor, then those entries, absolute and not relative to the anchor, so that a record that lands after a
@@ -24,7 +24,7 @@ pub(super) fn compress(
     into: &mut Vec<u8>,
 ) -> u64 {
     let is_above = |log: &usize| entry(*log) > anchor(*log);
-    let bitmap = logs_in(candidates).filter(is_above).fold(0, |word, log| word | 1 << log);
+    let bitmap = word_of(logs_in(candidates).filter(is_above));
     write_varint(into, bitmap);
     for log in logs_in(bitmap) {
         write_position(into, entry(log));
@@ -35,7 +35,7 @@ pub(super) fn compress(
 /// The same for a vector of which every entry may exceed the anchor.
 pub fn compress_all(vector: &[u64], anchor: impl Fn(usize) -> u64, into: &mut Vec<u8>) -> u64 {
     debug_assert!(vector.len() <= MAX_LOGS);
-    compress(all_logs(vector.len()), |log| vector[log], anchor, into)
+    compress(word_of(0..vector.len()), |log| vector[log], anchor, into)
 }
 
 /// Goes to the end of a vector.
