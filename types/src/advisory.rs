@@ -16,7 +16,7 @@ pub struct AdvisoryKey {
 }
 
 /// A requested lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AdvisoryRequest {
     pub key: AdvisoryKey,
     pub is_shared: bool,
@@ -41,6 +41,11 @@ pub trait AdvisoryLocks: Send + Sync + std::fmt::Debug {
     fn mark(&self) -> usize;
     /// Releases those taken since the mark, and stops waiting.
     fn go_back(&self, mark: usize);
+    /// Another statement begins, which may have to run again.
+    fn begin_statement(&self);
+    /// The statement runs again. Locks of the session that it has taken are released, and those that it has
+    /// released it finds, to release them again. (Others may have them by now.)
+    fn repeat_statement(&self);
     /// Releases everything at the end of the session.
     fn end(&self);
 }

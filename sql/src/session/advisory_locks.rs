@@ -350,6 +350,54 @@ impl AdvisoryTable {
     }
 }
 
+/// What a statement has done to the locks of its session, not of its transaction: which, and how often. They
+/// outlive a rollback, but of a statement that is run again each is taken and released once.
+#[derive(Default)]
+struct Attempt {
+    taken: HashMap<AdvisoryRequest, u32>,
+    released: HashMap<AdvisoryRequest, u32>,
+    /// What earlier attempts have released.
+    released_before: HashMap<AdvisoryRequest, u32>,
+}
+
+/// Takes one of these away, if it is there.
+fn take_one(counts: &mut HashMap<AdvisoryRequest, u32>, request: AdvisoryRequest) -> bool {
+    let Some(count) = counts.get_mut(&request) else { return false };
+    *count -= 1;
+    if *count == 0 {
+        counts.remove(&request);
+    }
+    true
+}
+
+impl Attempt {
+    fn note_taken(&mut self, request: AdvisoryRequest) {
+        *self.taken.entry(request).or_default() += 1;
+    }
+
+    fn note_released(&mut self, request: AdvisoryRequest) {
+        if !take_one(&mut self.taken, request) {
+            *self.released.entry(request).or_default() += 1;
+        }
+    }
+
+    /// Whether an earlier attempt has released it, and this one has not.
+    fn is_released_again(&mut self, request: AdvisoryRequest) -> bool {
+        !self.taken.contains_key(&request) && take_one(&mut self.released_before, request) && {
+            *self.released.entry(request).or_default() += 1;
+            true
+        }
+    }
+
+    /// Begins another attempt. Returns what is to be released.
+    fn repeat(&mut self) -> HashMap<AdvisoryRequest, u32> {
+        for (request, count) in self.released.drain() {
+            *self.released_before.entry(request).or_default() += count;
+        }
+        std::mem::take(&mut self.taken)
+    }
+}
+
 /// The advisory locks from the view of one session.
 pub(super) struct SessionLocks {
     table: Arc<AdvisoryTable>,
@@ -357,6 +405,9 @@ pub(super) struct SessionLocks {
     /// Whether the transaction has asked for a lock. Each statement and each transaction sets a mark and
     /// may go back to it. Very few of them need the shared table for that.
     has_asked: AtomicBool,
+    attempt: Mutex<Attempt>,
+    /// Whether there is something in `attempt`. In most statements there is not.
+    has_attempt: AtomicBool,
     account: Arc<Account>,
     /// The steps in which the locks are charged, and the charge.
     charge: Mutex<(usize, Option<Charge>)>,
@@ -366,7 +417,20 @@ impl SessionLocks {
     /// The locks are charged to this account.
     pub(super) fn new(table: &Arc<AdvisoryTable>, session: i32, account: &Arc<Account>) -> SessionLocks {
         let (table, account) = (Arc::clone(table), Arc::clone(account));
-        SessionLocks { table, session, has_asked: AtomicBool::new(false), account, charge: Mutex::default() }
+        SessionLocks {
+            table,
+            session,
+            has_asked: AtomicBool::new(false),
+            attempt: Mutex::default(),
+            has_attempt: AtomicBool::new(false),
+            account,
+            charge: Mutex::default(),
+        }
+    }
+
+    fn note(&self, note: impl FnOnce(&mut Attempt)) {
+        self.has_attempt.store(true, Ordering::Relaxed);
+        note(&mut self.attempt.lock());
     }
 
     /// Charges the session for so many locks.
@@ -393,20 +457,30 @@ impl AdvisoryLocks for SessionLocks {
             (state.acquire(self.session, request, waits), state.held_by(self.session))
         };
         self.charge(held);
+        if request.is_of_session && matches!(acquired, Ok(true)) {
+            self.note(|attempt| attempt.note_taken(request));
+        }
         acquired
     }
 
     fn release(&self, key: AdvisoryKey, is_shared: bool) -> bool {
         let request = AdvisoryRequest { key, is_shared, is_of_session: true };
+        if self.has_attempt.load(Ordering::Relaxed) && self.attempt.lock().is_released_again(request) {
+            return true;
+        }
         let (was_held, held) = {
             let mut state = self.table.state.lock();
             (state.give_up(self.session, request), state.held_by(self.session))
         };
         self.charge(held);
+        if was_held {
+            self.note(|attempt| attempt.note_released(request));
+        }
         was_held
     }
 
     fn release_all(&self) {
+        *self.attempt.lock() = Attempt::default();
         self.table.release_all(self.session);
         let held = self.table.state.lock().held_by(self.session);
         self.charge(held);
@@ -435,6 +509,30 @@ impl AdvisoryLocks for SessionLocks {
             // Back at the beginning of the transaction it holds none, and waits for none.
             self.has_asked.store(mark > 0, Ordering::Relaxed);
         }
+    }
+
+    fn begin_statement(&self) {
+        if self.has_attempt.load(Ordering::Relaxed) {
+            *self.attempt.lock() = Attempt::default();
+            self.has_attempt.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn repeat_statement(&self) {
+        if !self.has_attempt.load(Ordering::Relaxed) {
+            return;
+        }
+        let taken = self.attempt.lock().repeat();
+        let mut state = self.table.state.lock();
+        for (request, count) in taken {
+            for _ in 0..count {
+                state.give_up(self.session, request);
+            }
+            MutexGuard::bump(&mut state);
+        }
+        let held = state.held_by(self.session);
+        drop(state);
+        self.charge(held);
     }
 
     fn end(&self) {
@@ -529,6 +627,35 @@ mod tests {
         assert_eq!(table.shown().expect("memory").iter().filter(|lock| lock.session == 1).count(), 50_000);
         locks.end();
         assert_eq!(charged(&locks), 0);
+    }
+
+    #[test]
+    fn a_statement_that_runs_again_takes_and_releases_locks_of_the_session_once() {
+        let table = Arc::new(AdvisoryTable::default());
+        let [locks, other] = [session(&table, 1), session(&table, 2)];
+        let take = |locks: &SessionLocks| locks.acquire(request(true), false).expect("it does not wait");
+        let count = || locks.table.state.lock().entries.get(&KEY).map_or(0, |entry| entry.holders.len());
+        locks.begin_statement();
+        for _attempt in 0..3 {
+            assert!(take(&locks) && take(&locks) && locks.release(KEY, false));
+            locks.repeat_statement();
+            assert_eq!(count(), 0);
+        }
+        assert!(take(&locks));
+        // It is there before a statement that releases it, and one time only.
+        locks.begin_statement();
+        for _attempt in 0..3 {
+            assert!(locks.release(KEY, false));
+            assert!(!locks.release(KEY, false));
+            assert!(take(&other) && other.release(KEY, false), "it is free");
+            locks.repeat_statement();
+        }
+        // Taken and released again, over what an earlier attempt has released.
+        assert!(take(&locks) && locks.release(KEY, false) && locks.release(KEY, false));
+        assert!(!locks.release(KEY, false));
+        assert_eq!(count(), 0);
+        locks.begin_statement();
+        assert!(!locks.release(KEY, false), "nothing is left of the statement before");
     }
 
     #[test]

@@ -130,7 +130,11 @@ impl Session {
             }
             Request::EndTransaction { commits } => {
                 if commits {
-                    self.commit_transaction()?;
+                    // The first part can still run again, if that is outdated.
+                    self.commit_checked()?;
+                    if self.state != State::Idle {
+                        self.commit_transaction()?;
+                    }
                 } else {
                     self.roll_back();
                 }

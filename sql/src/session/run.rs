@@ -204,6 +204,9 @@ impl Session {
         self.before = Before { gathered: self.view.environment.mark(), notices: self.notices.len() };
         self.stale_plans = 0;
         self.cursors.lock().begin_statement();
+        if let Some(locks) = &self.view.environment.advisory_locks {
+            locks.begin_statement();
+        }
         let sequences = self.view.environment.sequences.get_mut();
         sequences.begin_statement(self.view.settings.is_read_only());
     }
@@ -212,6 +215,9 @@ impl Session {
     pub(super) fn forget_attempt(&mut self) {
         self.view.environment.sequences.get_mut().repeat_statement();
         self.view.environment.go_back(&self.before.gathered);
+        if let Some(locks) = &self.view.environment.advisory_locks {
+            locks.repeat_statement();
+        }
         self.notices.truncate(self.before.notices);
         self.cursors.lock().repeat_statement();
     }

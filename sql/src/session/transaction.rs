@@ -201,8 +201,9 @@ impl Session {
         outcome
     }
 
-    /// Commits the implicit transaction if it ends with the statement that has just run and may fail because
-    /// it has read without locks. While the statement is still at hand, it can run again.
+    /// Commits the implicit transaction if it ends with the statement that has just run, or with the part of
+    /// a call that has, and may fail because it has read without locks. While the statement is still at hand,
+    /// it can run again.
     pub(super) fn commit_checked(&mut self) -> Flow<()> {
         if self.implicit.attempts_left == 0 || !self.is_alone() || !self.view.worker.is_checked() {
             return Ok(());
