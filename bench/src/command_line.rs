@@ -15,8 +15,8 @@ use crate::compare;
 use crate::device::{DeviceKind, Written};
 use crate::drive::{self, NewCaller, Plan};
 use crate::instance::{
-    self, Figures, Instance, Logging, ProgressLine, Recovered, Replay, Setting, Side, Variant, headline,
-    verdict,
+    self, Figures, Instance, Logging, ProgressLine, Recovered, Replay, SILOS_RULE, Setting, Side, Variant,
+    headline, verdict,
 };
 use crate::ledger;
 use crate::report;
@@ -111,7 +111,7 @@ pub struct BenchArguments {
     #[arg(long, default_value_t = 32768, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     in_flight: u64,
     /// Variants to compare, separated by commas and measured in turns: PROTOCOL, with :LOGGING, :CONTROL or
-    /// both.
+    /// both. :silo: under occ and mvcc, fail beside writers of what was read.
     #[arg(long, value_delimiter = ',')]
     compare: Vec<String>,
     /// Turns of a comparison.
@@ -228,13 +228,17 @@ impl BenchArguments {
         for name in &self.compare {
             let mut parts = name.split(':');
             let protocol = parts.next().unwrap_or_default();
-            let (mut logging, mut control) = (self.logging, self.control);
+            let (mut logging, mut control, mut fails_beside_writers) = (self.logging, self.control, false);
             for part in parts {
                 match (ControlKind::named(part), Logging::from_str(part, true)) {
                     (Some(named), _) => control = named,
                     (None, Ok(named)) => logging = Some(named),
+                    (None, Err(_)) if part == SILOS_RULE => fails_beside_writers = true,
                     (None, Err(_)) => bail!("unknown logging or control in \"{name}\""),
                 }
+            }
+            if fails_beside_writers && control == ControlKind::TwoPhaseLocking {
+                bail!("\"{name}\": under two-phase locking nothing is looked at again; use occ or mvcc");
             }
             let known = ProtocolKind::named(protocol);
             let protocol = known.with_context(|| {
@@ -252,8 +256,11 @@ impl BenchArguments {
                 (_, Some(logging)) => std::slice::from_ref(logging),
                 (_, None) => &both[..],
             };
-            variants
-                .extend(chosen.iter().map(|logging| Variant { control, ..Variant::new(protocol, *logging) }));
+            variants.extend(chosen.iter().map(|logging| Variant {
+                control,
+                fails_beside_writers,
+                ..Variant::new(protocol, *logging)
+            }));
         }
         match variants.len() {
             0 | 1 => bail!("--compare needs at least two variants, e.g. none,serial,taurus"),

@@ -80,12 +80,18 @@ pub struct Variant {
     pub protocol: ProtocolKind,
     pub logging: Logging,
     pub control: ControlKind,
+    /// `Config::fails_beside_writers`: the rule of Silo.
+    pub fails_beside_writers: bool,
 }
+
+/// Stands for [`Variant::fails_beside_writers`] in names.
+pub const SILOS_RULE: &str = "silo";
 
 impl Variant {
     /// Under two-phase locking.
     pub fn new(protocol: ProtocolKind, logging: Logging) -> Variant {
-        Variant { protocol, logging, control: ControlKind::TwoPhaseLocking }
+        let control = ControlKind::TwoPhaseLocking;
+        Variant { protocol, logging, control, fails_beside_writers: false }
     }
 
     pub fn protocol_name(self) -> &'static str {
@@ -93,7 +99,7 @@ impl Variant {
     }
 
     /// `taurus:command:occ`. The logging of a protocol without logs is not mentioned, nor is two-phase
-    /// locking.
+    /// locking. `taurus:command:occ:silo` fails beside writers.
     pub fn name(self) -> String {
         let mut name = self.protocol_name().to_owned();
         if self.protocol != ProtocolKind::None && self.logging != Logging::Auto {
@@ -101,6 +107,9 @@ impl Variant {
         }
         if self.control != ControlKind::TwoPhaseLocking {
             name = format!("{name}:{}", self.control.name());
+        }
+        if self.fails_beside_writers {
+            name = format!("{name}:{SILOS_RULE}");
         }
         name
     }
@@ -215,6 +224,7 @@ impl Instance {
         let mut config = Config::new(setting.directory.join("data"));
         config.protocol = variant.protocol;
         config.control = variant.control;
+        config.fails_beside_writers = variant.fails_beside_writers;
         config.logs = setting.logs;
         config.log_directories = directories;
         config.log_buffer_bytes = buffer_bytes(setting);

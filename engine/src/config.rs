@@ -160,6 +160,9 @@ pub struct Config {
     pub log_directories: Vec<PathBuf>,
     pub protocol: ProtocolKind,
     pub control: ControlKind,
+    /// For comparison, under a control without read locks: a transaction fails if others have locked what it
+    /// has read, or changed it at whatever time, as in Silo (`txn::writes::look`).
+    pub fails_beside_writers: bool,
     /// Number of logs of the next incarnation, if it has parallel logs.
     pub logs: usize,
     /// How long an epoch lasts (Silo-R).
@@ -231,6 +234,7 @@ impl Config {
             log_directories: Vec::new(),
             protocol: ProtocolKind::default(),
             control: ControlKind::default(),
+            fails_beside_writers: false,
             logs: 2,
             epoch: Duration::from_millis(40),
             predecessors: 16,

@@ -84,16 +84,30 @@ impl Size {
     }
 }
 
+/// Rows of YCSB: a quarter of a gigabyte.
+const YCSB_ROWS: u64 = 262_144;
+
 /// What is run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
-    Ycsb { rows: u64, accesses: u64, theta: f64 },
-    Tpcc { mix: Mix, warehouses: u64 },
+    Ycsb {
+        rows: u64,
+        accesses: u64,
+        theta: f64,
+    },
+    /// Sixteen rows, of which one in twenty is written.
+    MostlyRead {
+        theta: f64,
+    },
+    Tpcc {
+        mix: Mix,
+        warehouses: u64,
+    },
 }
 
 impl Load {
-    /// Two rows of a table of a quarter of a gigabyte, half of them only read.
-    pub const YCSB: Load = Load::Ycsb { rows: 262_144, accesses: 2, theta: 0.6 };
+    /// Two rows, half of them only read.
+    pub const YCSB: Load = Load::Ycsb { rows: YCSB_ROWS, accesses: 2, theta: 0.6 };
 
     pub fn tpcc(mix: Mix) -> Load {
         Load::Tpcc { mix, warehouses: 4 }
@@ -102,11 +116,13 @@ impl Load {
     /// For trying out, with less data.
     pub fn workload(self, size: Size) -> Box<dyn Workload> {
         let is_quick = size == Size::Quick;
+        let ycsb = |rows: u64, accesses, read_share, theta| {
+            let rows = if is_quick { rows.min(20_000) } else { rows };
+            Box::new(Ycsb { rows, accesses, read_share, theta })
+        };
         match self {
-            Load::Ycsb { rows, accesses, theta } => {
-                let rows = if is_quick { rows.min(20_000) } else { rows };
-                Box::new(Ycsb { rows, accesses, read_share: 0.5, theta })
-            }
+            Load::Ycsb { rows, accesses, theta } => ycsb(rows, accesses, 0.5, theta),
+            Load::MostlyRead { theta } => ycsb(YCSB_ROWS, 16, 0.95, theta),
             Load::Tpcc { mix, warehouses } => {
                 Box::new(Tpcc { warehouses, scale: if is_quick { Scale::SMALL } else { Scale::SPEC }, mix })
             }

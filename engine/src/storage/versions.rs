@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use crossbeam_epoch::Guard;
 use hyades_types::error::Result;
 
-use super::history::{Handle, Histories, HistoryWriter, LATEST, Snapshot, Verdict};
+use super::history::{Handle, Histories, HistoryWriter, LATEST, Snapshot, Verdict, Version};
 use super::record::Record;
 use crate::mutant::{self, Mutant};
 
@@ -31,9 +31,19 @@ pub(crate) struct Look<'a> {
     pub(crate) since: u64,
     /// What its own transaction has written is passed over.
     pub(crate) own: &'a HistoryWriter,
+    /// What others are writing, or have written later, is no longer what was seen.
+    pub(crate) fails_beside_writers: bool,
 }
 
+/// What a scan notes of a record that fails it.
+const WRITTEN_BESIDE: (u64, bool) = (LATEST, false);
+
 impl Look<'_> {
+    /// Whether a version that is not seen yet fails the look by itself.
+    fn fails_for(&self, handle: Handle, version: &Version<'_>) -> bool {
+        self.fails_beside_writers && !self.own.is_own(handle) && !version.is_unchanged()
+    }
+
     fn count(&self, time: u64) -> u64 {
         if time <= self.since { 0 } else { time }
     }
@@ -68,6 +78,7 @@ impl Histories {
                                 || (!is_there && mutant::is_active(Mutant::AbsenceWithoutTime));
                             break is_same_time && is_there == was_there;
                         }
+                        Verdict::Unseen(version) if look.fails_for(next, &version) => break false,
                         Verdict::Unseen(version) => version,
                     };
                     is_there = version.was_there(is_there);
@@ -105,6 +116,9 @@ impl Histories {
                     // The time is 0.
                     Verdict::Old if gone.is_none() && is_noted() => return Some((0, true)),
                     Verdict::Old => return None,
+                    Verdict::Unseen(version) if look.fails_for(handle, &version) => {
+                        return Some(WRITTEN_BESIDE);
+                    }
                     Verdict::Unseen(version) => version,
                     Verdict::Seen { time, version, .. } => {
                         let time = look.count(time);

@@ -40,8 +40,8 @@
 //! Files:
 //! * locks: `resource` (what is locked), `modes` (which mode a reader takes), `acquisition` (getting one,
 //!   waiting), `row_lock`, `table_lock`, `escalation`, `table_use` (what is known of a table in use);
-//! * reading: `locked_read`, `locked_scan`, `snapshot`, `look` (once more, at the commit), `look_model` (all
-//!   interleavings of a model of that), `rewritten` (snapshots older than a table's rows);
+//! * reading: `locked_read`, `locked_scan`, `snapshot`, `look` (once more, at the commit), `rewritten`
+//!   (snapshots older than a table's rows);
 //! * writing: `locked_insert`, `index_entries` (secondary indexes, unique values), `undo`;
 //! * the seam: `row_access` (what procedures do to rows), `object_access` (what changes of the catalog need),
 //!   `life` (what a worker drives), `common_control` (makes transactions);
@@ -95,8 +95,6 @@ mod locked_read;
 mod locked_scan;
 mod logged_call;
 mod look;
-#[cfg(all(test, not(loom)))]
-mod look_model;
 mod modes;
 mod object_access;
 mod patient_lock;
@@ -153,6 +151,8 @@ pub struct Transactions<P: Protocol> {
     /// See `Config::version_bytes`.
     version_bytes: u64,
     control: ControlKind,
+    /// See `Config::fails_beside_writers`.
+    fails_beside_writers: bool,
     /// Held while a place and a time are drawn, where both must have one order; see `commit`.
     order: Mutex<()>,
 }

@@ -39,6 +39,7 @@ impl<P: Protocol> Control<P> for Transactions<P> {
             row_locks_before_table: config.row_locks_before_table.max(1),
             version_bytes: config.version_bytes,
             control: config.control,
+            fails_beside_writers: config.fails_beside_writers,
             order: Mutex::default(),
         }
     }

@@ -20,9 +20,10 @@
 //! draw. Looks wait for earlier times only, so they never wait in a circle. A transaction that begins after
 //! T's answer draws, or takes its snapshot, after t.
 //!
-//! An older rule fails a transaction when what it has read is locked by another one (Silo). Without times,
-//! that is the only way to know who comes first. It also fails all readers of a row that an idle client has
-//! updated.
+//! An older rule fails a transaction when what it has read is locked by another one, or has been changed at
+//! whatever time (Silo, section 4.4). Without times, that is the only way to know who comes first. It also
+//! fails all readers of a row that an idle client has updated. `Config::fails_beside_writers` chooses it, to
+//! compare.
 //!
 //! **What is locked meanwhile.** From the draw to the end of the look, readers of T's rows wait for its
 //! outcome. So T looks at the present first, which finds most conflicts at no cost for others. If it has read
@@ -89,7 +90,8 @@ impl<P: Protocol> Looker<'_, P> {
         // Once pinned: what expires from here on is not freed.
         let outdated = || Error::Abort(Abort::Serialization);
         snapshot.check().map_err(|_| outdated())?;
-        let look = Look { at, since: snapshot.kept_from(), own: self.history };
+        let Transactions { fails_beside_writers, .. } = *self.shared;
+        let look = Look { at, since: snapshot.kept_from(), own: self.history, fails_beside_writers };
         let is_meant = |table: usize| only.is_none_or(|only| only == table);
         let (mut cursor, mut row) = (std::mem::take(&mut set.cursor), std::mem::take(&mut set.row));
         let mut is_right = set.points.iter().filter(|point| is_meant(point.table)).all(|point| {
@@ -231,7 +233,7 @@ impl<P: Protocol> Body<P> {
             // Whatever has happened since the version was found is none of its reader's business.
             let at = if is_own { at } else { seen.time };
             let (looker, _) = self.looker();
-            let look = Look { at, since, own: looker.history };
+            let look = Look { at, since, own: looker.history, fails_beside_writers: false };
             looker.pass(table, record, (&mut *cursor, &mut Vec::new()), look, &mut passed, guard);
         }
         let range = self.read_set.range_of(place, cursor);

@@ -11,7 +11,7 @@ use hyades_types::value::{SqlType, Value};
 use self::world::{Worker, World};
 use super::purge::Purger;
 use super::resource::Resource;
-use crate::config::Config;
+use crate::config::{Config, ControlKind};
 use crate::protocol::AppendProgress;
 use crate::protocol::none::NoLog;
 use crate::storage::table::Table;
@@ -490,4 +490,123 @@ fn an_insert_that_waits_and_then_finds_a_duplicate_leaves_no_lock() {
     first.begin();
     assert!(done(reads(&mut first, &table, 1)));
     first.commit();
+}
+
+/// Reads a row under a lock and deletes it.
+fn find_and_delete(writer: &mut Worker, table: &Arc<Table>, number: u64) {
+    let (guard, intent) = (crossbeam_epoch::pin(), Intent::newest(Strength::Write));
+    done(writer.enter(table, table.version(), intent));
+    let found = writer.read_point(table, &key(number), intent, None, &mut Vec::new(), &guard);
+    assert!(is_there(done(found)));
+    delete(writer, table, number);
+}
+
+fn begin_serializable(reader: &mut Worker) {
+    reader.begin();
+    reader.isolate(Isolation::Serializable);
+}
+
+/// Reads all rows of a table.
+fn scan(reader: &mut Worker, table: &Arc<Table>) {
+    done(reader.enter(table, table.version(), Intent::READ));
+    let (guard, mut cursor) = (crossbeam_epoch::pin(), Cursor::default());
+    cursor.open(None, KeyRange::default(), (Direction::Forward, Intent::READ));
+    while is_there(done(reader.next_row(table, &mut cursor, &mut Vec::new(), &guard))) {}
+}
+
+fn optimistic() -> Config {
+    Config { control: ControlKind::Optimistic, ..Config::new("data") }
+}
+
+/// What they have read is written by another one, which has not drawn its time: they come before it.
+#[test]
+fn readers_beside_a_writer_fail_by_the_rule_of_silo_alone() {
+    for fails_beside_writers in [false, true] {
+        let shared = World::new(&Config { fails_beside_writers, ..optimistic() });
+        let table = create_table(&shared, "t", IndexKind::Ordered);
+        let [mut writer, mut of_row, mut of_range] = std::array::from_fn(|_| shared.transaction());
+        writer.begin();
+        insert(&mut writer, &table, 0..3);
+        writer.commit();
+        begin_serializable(&mut of_row);
+        assert!(done(reads(&mut of_row, &table, 1)));
+        begin_serializable(&mut of_range);
+        scan(&mut of_range, &table);
+        writer.begin();
+        find_and_delete(&mut writer, &table, 1);
+        assert_eq!(of_row.prepare(true).is_err(), fails_beside_writers);
+        assert_eq!(of_range.prepare(true).is_err(), fails_beside_writers);
+        writer.rollback();
+        assert!(of_row.prepare(true).is_ok(), "nothing was written");
+        assert!(of_range.prepare(true).is_ok(), "nothing was written");
+        // A key that the reader of the range has not seen.
+        writer.begin();
+        insert(&mut writer, &table, 7..8);
+        assert!(of_row.prepare(true).is_ok(), "it has not read that");
+        assert_eq!(of_range.prepare(true).is_err(), fails_beside_writers);
+        writer.commit();
+        assert!(of_range.prepare(true).is_err(), "by both rules");
+        of_row.rollback();
+        of_range.rollback();
+    }
+}
+
+/// A row that was rolled back to, and a key that was absent, is there and is absent again: what has happened
+/// to them is known until the reader has looked.
+#[test]
+fn what_an_optimistic_reader_looks_at_again_is_kept() {
+    let shared = World::new(&optimistic());
+    let table = create_table(&shared, "t", IndexKind::Ordered);
+    let [mut writer, mut of_row, mut of_absent] = std::array::from_fn(|_| shared.transaction());
+    writer.begin();
+    insert(&mut writer, &table, 0..3);
+    writer.commit();
+    begin_serializable(&mut of_row);
+    assert!(done(reads(&mut of_row, &table, 1)));
+    begin_serializable(&mut of_absent);
+    assert!(!done(reads(&mut of_absent, &table, 9)));
+    let mut purger = Purger::new(&shared);
+    writer.begin();
+    find_and_delete(&mut writer, &table, 1);
+    writer.rollback();
+    writer.begin();
+    insert(&mut writer, &table, 9..10);
+    writer.commit();
+    writer.begin();
+    find_and_delete(&mut writer, &table, 9);
+    writer.commit();
+    purger.forget();
+    assert_eq!(purger.run(100), 0, "readers look at it again");
+    assert!(of_row.prepare(true).is_ok());
+    assert!(of_absent.prepare(true).is_err());
+    of_row.rollback();
+    of_absent.rollback();
+    purger.forget();
+    assert_eq!(purger.run(100), 1);
+}
+
+/// Others wait for who looks, so a long look is made under a lock on the table.
+#[test]
+fn a_long_look_is_made_under_a_lock_on_the_table() {
+    for (rows, is_locked) in [(4000, false), (5000, true)] {
+        let shared = World::new(&optimistic());
+        let [table, other_table] = ["t", "u"].map(|name| create_table(&shared, name, IndexKind::Ordered));
+        let [mut reader, mut other] = std::array::from_fn(|_| shared.transaction());
+        reader.begin();
+        insert(&mut reader, &table, 0..rows);
+        reader.commit();
+        begin_serializable(&mut reader);
+        scan(&mut reader, &table);
+        insert(&mut reader, &other_table, 0..1);
+        let write = Intent::newest(Strength::Write);
+        other.begin();
+        done(other.enter(&table, table.version(), write));
+        assert_eq!(waits(reader.prepare(true)), is_locked, "a writer is in the table");
+        other.rollback();
+        done(reader.prepare(true));
+        other.begin();
+        assert_eq!(waits(other.enter(&table, table.version(), write)), is_locked);
+        other.rollback();
+        reader.commit();
+    }
 }
