@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyades_engine::config::{Config, ProtocolKind, RecoveryMode};
+use hyades_engine::config::{Config, ControlKind, ProtocolKind, RecoveryMode};
 use hyades_engine::db::{Engine, Logging, LoggingChoice, open};
 use hyades_engine::procedure::compiled_routine::{CatalogView, RoutineCompiler};
 use hyades_engine::procedure::ir::Procedure;
@@ -157,9 +157,12 @@ fn live_and_recovered_with(scenario: Scenario, seed: u64) -> std::result::Result
 
 #[test]
 fn live_and_recovered() {
-    for scenario in SCENARIOS {
-        for seed in 0..12 {
-            let scenario = scenario();
+    let controls = ControlKind::ALL
+        .into_iter()
+        .flat_map(|control| SCENARIOS.into_iter().map(move |scenario| (control, scenario().under(control))));
+    for (control, scenario) in controls {
+        let seeds = if control == ControlKind::TwoPhaseLocking { 12 } else { 6 };
+        for seed in 0..seeds {
             if let Err(error) =
                 within(Duration::from_secs(60), move || live_and_recovered_with(scenario, seed))
             {

@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::config::{Config, ControlKind, ProtocolKind};
 use hyades_engine::db::{Engine, Interrupt, Isolation, Logging};
 use hyades_engine::disk::Disk;
 use hyades_engine::mutant::{Mutant, activate};
@@ -233,6 +233,11 @@ fn crashed_reader_at_snapshots(attempt: u64) -> Outcome {
     workload::crash_twice(Scenario::taurus(2).at(Isolation::ReadCommitted), attempt).map(drop)
 }
 
+/// The same with sessions that read without locks and check that.
+fn crashed_reader_without_locks(attempt: u64) -> Outcome {
+    workload::crash_twice(Scenario::taurus(2).under(ControlKind::Optimistic), attempt).map(drop)
+}
+
 /// A row is read twice at one snapshot, and changed often in between.
 fn one_snapshot_for_all_reads(attempt: u64) -> Outcome {
     let scenario = Scenario { protocol: ProtocolKind::None, ..Scenario::taurus(1) };
@@ -264,6 +269,10 @@ fn transaction(session: usize, step: Step) -> ScriptTransaction {
     ScriptTransaction { session, steps: vec![step], is_rolled_back: false }
 }
 
+/// The number of transactions in [`held_log_script`] before the power cut, and of those after it.
+const HELD: usize = 7;
+const BEYOND: usize = 40;
+
 /// Log 1 hangs. What depends on it must be neither acknowledged nor recovered, and everything else must be
 /// both.
 ///
@@ -283,33 +292,47 @@ fn held_log_script() -> Script {
         put(IN_LOG_0, 4),
         transaction(IN_LOG_0, Step::Read { key: 10 }),
     ];
-    for key in 0..20 {
+    for key in 0..BEYOND as u64 / 2 {
         transactions.extend([put(IN_LOG_1, 20 + key), put(IN_LOG_0, 40 + key)]);
     }
     Script { transactions }
 }
 
 fn held_log(attempt: u64) -> Outcome {
-    hold_log(Scenario::taurus(2), &[0, 1, 5], attempt)
+    hold_log(Scenario::taurus(2), &held_log_script(), &[0, 1, 5], attempt)
+}
+
+/// A row is deleted in the log that hangs, and put again in the other one: that follows the tombstone
+/// (Taurus, section 3.4, where the deleter takes the key out of the index, and nothing says who it was).
+fn held_delete(attempt: u64) -> Outcome {
+    let mut script = held_log_script();
+    let put = |session, key| transaction(session, Step::Put { key, value: key as i64 });
+    let delete = transaction(IN_LOG_1, Step::Delete { key: 10 });
+    let first = [put(IN_LOG_1, 10), put(IN_LOG_0, 2), delete, put(IN_LOG_0, 10), put(IN_LOG_0, 11)];
+    script.transactions.splice(..HELD, first);
+    [Scenario::taurus(2), Scenario::taurus_graph(2)]
+        .into_iter()
+        .try_for_each(|scenario| hold_log(scenario, &script, &[0, 1, 4], attempt))
 }
 
 /// Epochs go on, but none becomes durable.
 fn held_log_of_epochs(attempt: u64) -> Outcome {
-    hold_log(Scenario::silor(2), &[0, 1], attempt)
+    hold_log(Scenario::silor(2), &held_log_script(), &[0, 1], attempt)
 }
 
 /// `independent`: which of the transactions do not wait for the log that hangs.
-fn hold_log(scenario: Scenario, independent: &[usize], attempt: u64) -> Outcome {
-    let script = held_log_script();
+fn hold_log(scenario: Scenario, script: &Script, independent: &[usize], attempt: u64) -> Outcome {
+    // What the script has before those in both logs.
+    let held = script.transactions.len() - BEYOND;
     let disk = SimulatedDisk::new(attempt);
     let engine = scenario.open(&disk).map_err(as_text)?;
     let mut life = Life::begin(&*engine, attempt).map_err(as_text)?;
     let mut answers = Vec::new();
-    for number in 0..7 {
+    for number in 0..held {
         if number == 2 {
             disk.hold_writes_under(Some(&Path::new(DATA).join("logs/log-1")));
         }
-        let answer = life.run_one(&script, number).map_err(as_text)?;
+        let answer = life.run_one(script, number).map_err(as_text)?;
         if independent.contains(&number) {
             let waiting = answer.clone();
             within(LIMIT, || waiting.wait().map_err(as_text))?;
@@ -317,14 +340,14 @@ fn hold_log(scenario: Scenario, independent: &[usize], attempt: u64) -> Outcome 
         answers.push(answer);
     }
     std::thread::sleep(Duration::from_millis(10));
-    let acknowledged = (0..7).filter(|number| answers[*number].is_durable()).collect();
+    let acknowledged = (0..held).filter(|number| answers[*number].is_durable()).collect();
     disk.crash_now();
     drop(engine);
 
     let found = disk.after(PowerCut::LoseUnsynced);
-    let mut ledger = recover_and_check(&found, scenario, &script, &acknowledged)?;
-    let script = without_the_lost(&script, 7, &ledger);
-    ledger.extend(live(&found, scenario, &script, 7..script.transactions.len(), attempt)?);
+    let mut ledger = recover_and_check(&found, scenario, script, &acknowledged)?;
+    let script = without_the_lost(script, held, &ledger);
+    ledger.extend(live(&found, scenario, &script, held..script.transactions.len(), attempt)?);
     recover_and_check(&found.after(PowerCut::LoseUnsynced), scenario, &script, &ledger).map(drop)
 }
 
@@ -394,7 +417,7 @@ fn late_writer_by_position(attempt: u64) -> Outcome {
 /// wherever it may. Nothing becomes durable meanwhile, so no floor stands in for what the lock table
 /// remembers.
 fn overtaken(attempt: u64, work: impl FnOnce(&dyn Engine, [&mut Client; 2]) -> Result<(), Error>) -> Outcome {
-    replayed_as_before(attempt, |disk, engine, clients| {
+    replayed_as_before(Scenario::taurus(2), attempt, |disk, engine, clients| {
         disk.hold_writes_under(Some(&Path::new(DATA).join("logs")));
         work(engine, clients)
     })
@@ -402,10 +425,11 @@ fn overtaken(attempt: u64, work: impl FnOnce(&dyn Engine, [&mut Client; 2]) -> R
 
 /// Replay, by one worker and by two, reproduces the work's state. The work may hold writes back.
 fn replayed_as_before(
+    scenario: Scenario,
     attempt: u64,
     work: impl FnOnce(&SimulatedDisk, &dyn Engine, [&mut Client; 2]) -> Result<(), Error>,
 ) -> Outcome {
-    let scenario = Scenario::taurus(2).replaying_by_position();
+    let scenario = scenario.replaying_by_position();
     let disk = SimulatedDisk::new(attempt);
     let engine = scenario.open(&disk).map_err(as_text)?;
     create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
@@ -441,7 +465,7 @@ fn forgotten_writers_are_followed(attempt: u64) -> Outcome {
     const KEY: u64 = 1_000_000;
     const BEFORE: u64 = 2000;
     const AFTER: u64 = 1000;
-    replayed_as_before(attempt, |disk, _, [in_log_0, in_log_1]| {
+    replayed_as_before(Scenario::taurus(2), attempt, |disk, _, [in_log_0, in_log_1]| {
         disk.hold_writes_under(Some(&Path::new(DATA).join("logs/log-0")));
         put(in_log_0, 0)?;
         (0..BEFORE).try_for_each(|number| put_durably(in_log_1, KEY + 10 + number % 10))?;
@@ -479,6 +503,20 @@ fn calls_read_what_was_overwritten(attempt: u64) -> Outcome {
         (0..CALLS).try_for_each(|key| match key % 2 {
             0 => put(in_log_0, key * 10),
             _ => command(in_log_0, "copy", [6_000, key * 10, 7]),
+        })
+    })
+}
+
+/// The writer of what a call reads without a lock has not committed yet, so the call comes before it.
+fn calls_pass_a_writer_that_has_not_committed(attempt: u64) -> Outcome {
+    let scenario = Scenario::taurus(2).under(ControlKind::Optimistic);
+    replayed_as_before(scenario, attempt, |disk, _, [in_log_0, in_log_1]| {
+        disk.hold_writes_under(Some(&Path::new(DATA).join("logs")));
+        (0..CALLS).try_for_each(|key| {
+            in_log_0.begin();
+            in_log_0.put_number(key * 10, 2)?;
+            command(in_log_1, "copy", [key * 10, 5_000 + key, 1])?;
+            in_log_0.commit().map(drop)
         })
     })
 }
@@ -584,12 +622,14 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 }
 
 /// Which search finds which bug, and in how many attempts at most.
-const SEARCHES: [(Mutant, Search, u64); 42] = [
+const SEARCHES: [(Mutant, Search, u64); 45] = [
     (Mutant::OwnEndInStoredLv, crash_point, 10),
     (Mutant::ReserveBeforeFreeze, crash_point, 10),
     (Mutant::ReleaseBeforeRaise, crashed_history, 100),
     (Mutant::ReadOnlyNoWait, held_log, 10),
     (Mutant::NoVersionMark, crashed_reader_at_snapshots, 100),
+    (Mutant::NoVersionMark, held_delete, 3),
+    (Mutant::NoVersionMark, crashed_reader_without_locks, 100),
     (Mutant::SnapshotsForgotten, one_snapshot_for_all_reads, 1),
     (Mutant::CommitInLogOrder, held_log, 10),
     (Mutant::DurableBeforeSync, held_log, 20),
@@ -599,6 +639,7 @@ const SEARCHES: [(Mutant, Search, u64); 42] = [
     (Mutant::IdleWorkerInfinity, late_writer_by_position, 20),
     (Mutant::BoundOfTheFurthest, late_writer_by_key, 20),
     (Mutant::ReplayReadsNewest, calls_read_what_was_overwritten, 10),
+    (Mutant::ReplayReadsNewest, calls_pass_a_writer_that_has_not_committed, 10),
     (Mutant::ReplayReadsNewest, calls_miss_later_inserts, 10),
     (Mutant::ReplayReadsNewest, calls_miss_later_inserts_of_known_keys, 10),
     (Mutant::ReplayReadsNewest, calls_find_rows_that_were_deleted, 10),
@@ -630,16 +671,18 @@ const SEARCHES: [(Mutant, Search, u64); 42] = [
 ];
 
 /// Each of them once.
-const STEPS: [Search; 32] = [
+const STEPS: [Search; 35] = [
     crash_point,
     crashed_history,
     held_log,
     held_log_of_epochs,
+    held_delete,
     held_stripe,
     late_writer_by_position,
     late_writer_by_key,
     forgotten_writers_are_followed,
     calls_read_what_was_overwritten,
+    calls_pass_a_writer_that_has_not_committed,
     calls_miss_later_inserts,
     calls_miss_later_inserts_of_known_keys,
     calls_find_rows_that_were_deleted,
@@ -653,6 +696,7 @@ const STEPS: [Search; 32] = [
     changed_rows_stay_locked,
     the_janitor_delays_no_transaction,
     crashed_reader_at_snapshots,
+    crashed_reader_without_locks,
     one_snapshot_for_all_reads,
     checkpointed_history,
     checkpointed_crash_point,

@@ -86,9 +86,8 @@ fn work(engine: &Arc<dyn Engine>) -> Result<()> {
     })
 }
 
-fn replayed_alike(seed: u64) -> std::result::Result<(), String> {
+fn replayed_alike(scenario: Scenario, seed: u64) -> std::result::Result<(), String> {
     let as_text = |error: hyades_types::Error| error.to_string();
-    let scenario = Scenario::taurus(4);
     let disk = SimulatedDisk::new(seed);
     let engine = scenario.open(&disk).map_err(as_text)?;
     create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
@@ -121,7 +120,16 @@ fn replayed_alike(seed: u64) -> std::result::Result<(), String> {
 
 #[test]
 fn replay_beside_schema_changes_finds_one_state() {
-    for seed in 0..6 {
-        assert_eq!(within(LIMIT, move || replayed_alike(seed)), Ok(()), "seed {seed}");
+    let others = [
+        Scenario::taurus_graph(4),
+        Scenario::silor(4),
+        Scenario::plover(4),
+        Scenario::serial(),
+        Scenario::striped(2),
+    ];
+    let of_taurus = (0..6).map(|seed| (Scenario::taurus(4), seed));
+    for (scenario, seed) in of_taurus.chain(others.map(|scenario| (scenario, 0))) {
+        let replayed = within(LIMIT, move || replayed_alike(scenario, seed));
+        assert_eq!(replayed, Ok(()), "seed {seed}, {scenario:?}");
     }
 }

@@ -13,9 +13,14 @@ use super::*;
 
 /// As [`database`], with records that name others. Of the times that they have, too.
 fn graph(logs: usize) -> (HandWritten, u64) {
+    graph_of(logs, true)
+}
+
+/// Records without times are replayed after those that they name, others key by key.
+fn graph_of(logs: usize, has_times: bool) -> (HandWritten, u64) {
     let disk = SimulatedDisk::new(1);
     let (written, _) = HandWritten::open(&disk, ProtocolKind::TaurusGraph, logs).expect("an empty disk");
-    let mut written = written.dated();
+    let mut written = if has_times { written.dated() } else { written };
     let end = written.append_naming(0, (&[], &vec![0; logs]), &[Change::CreateTable]);
     written.sync_all();
     (written, end)
@@ -34,15 +39,17 @@ const NOTHING: &[u64] = &[];
 /// Algorithm 3 waits for ever for a predecessor that never counts; row 20. Those after it are replayed.
 #[test]
 fn what_has_overwritten_something_lost_is_dead_and_stops_nothing() {
-    let (mut written, table) = graph(2);
-    let kept = written.append_naming(0, (&[(0, table)], NOTHING), &[put(1, 1)]);
-    let lost = written.append_naming(1, (&[(0, table)], NOTHING), &[put(2, 2)]);
-    written.append_naming(0, (&[(1, lost)], NOTHING), &[put(2, 3)]);
-    written.append_naming(0, (&[(0, kept)], NOTHING), &[put(1, 4)]);
-    sync(&mut written, &[0]);
-    let found = after_power_cut(&written).unwrap();
-    assert_eq!(found.rows, rows(&[(1, 4)]));
-    assert_eq!(found.recovered.report.discarded, 1);
+    for has_times in [true, false] {
+        let (mut written, table) = graph_of(2, has_times);
+        let kept = written.append_naming(0, (&[(0, table)], NOTHING), &[put(1, 1)]);
+        let lost = written.append_naming(1, (&[(0, table)], NOTHING), &[put(2, 2)]);
+        written.append_naming(0, (&[(1, lost)], NOTHING), &[put(2, 3)]);
+        written.append_naming(0, (&[(0, kept)], NOTHING), &[put(1, 4)]);
+        sync(&mut written, &[0]);
+        let found = after_power_cut(&written).unwrap();
+        assert_eq!(found.rows, rows(&[(1, 4)]));
+        assert_eq!(found.recovered.report.discarded, 1);
+    }
 }
 
 /// What it names is there, but that follows something that is not.
@@ -65,13 +72,15 @@ fn death_is_passed_on_through_any_number_of_logs() {
 /// Pitfall 8: it is of no concern that something else is lost, or dead, before what a record names.
 #[test]
 fn what_lies_before_a_predecessor_does_not_matter() {
-    let (mut written, table) = graph(3);
-    let lost = written.append_naming(2, (&[(0, table)], NOTHING), &[put(9, 9)]);
-    written.append_naming(1, (&[(2, lost)], NOTHING), &[put(8, 8)]);
-    let named = written.append_naming(1, (&[(0, table)], NOTHING), &[put(1, 1)]);
-    written.append_naming(0, (&[(1, named)], NOTHING), &[put(1, 2)]);
-    sync(&mut written, &[0, 1]);
-    assert_eq!(after_power_cut(&written).unwrap().rows, rows(&[(1, 2)]));
+    for has_times in [true, false] {
+        let (mut written, table) = graph_of(3, has_times);
+        let lost = written.append_naming(2, (&[(0, table)], NOTHING), &[put(9, 9)]);
+        written.append_naming(1, (&[(2, lost)], NOTHING), &[put(8, 8)]);
+        let named = written.append_naming(1, (&[(0, table)], NOTHING), &[put(1, 1)]);
+        written.append_naming(0, (&[(1, named)], NOTHING), &[put(1, 2)]);
+        sync(&mut written, &[0, 1]);
+        assert_eq!(after_power_cut(&written).unwrap().rows, rows(&[(1, 2)]));
+    }
 }
 
 /// Positions are closed, and count if the logs reach them.

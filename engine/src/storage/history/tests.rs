@@ -15,6 +15,7 @@ use crate::commit_clock::CommitClock;
 use crate::storage::read_at_time::AtTime;
 use crate::storage::record::OwnedRecord;
 use crate::storage::row::RowPatch;
+use crate::storage::versions::Look;
 
 struct Always;
 
@@ -466,4 +467,67 @@ fn only_commits_that_have_begun_are_waited_for() {
         }
     });
     committing.leave_commit();
+}
+
+/// The newest version of a row is later than the look, and so does not say whether there was an earlier one.
+#[test]
+fn a_look_finds_what_came_before_its_time_below_what_came_after() {
+    let histories = Arc::new(Histories::new(0, CommitClock::new()));
+    let [mut earlier, mut later, own] = [(); 3].map(|()| HistoryWriter::new(&histories));
+    let [both, one] = [(); 2].map(|()| OwnedRecord::with_row(b"old"));
+    let snapshot = own.snapshot();
+    let [seen_both, seen_one] = [&both, &one].map(|record| (Some(record.writer()), 0, true));
+    write(&both, Some(b"earlier"), &mut earlier);
+    commit(&mut earlier, no_mark);
+    let at = own.draw_time();
+    for record in [&both, &one] {
+        write(record, Some(b"later"), &mut later);
+    }
+    commit(&mut later, no_mark);
+    let look = Look { at, since: snapshot.kept_from(), own: &own, fails_beside_writers: false };
+    assert!(!histories.is_still_seen(&both, seen_both, look, &pin()));
+    assert!(histories.is_still_seen(&one, seen_one, look, &pin()));
+    let pass = |record: &OwnedRecord| histories.pass(record, look, None, |_| true, &pin());
+    assert_eq!((pass(&both), pass(&one)), (Some((at - 1, true)), Some((0, true))));
+}
+
+/// A writer that has drawn an earlier time is awaited, and then its mark is there; a later one is not.
+#[test]
+fn readers_and_looks_wait_for_earlier_times_alone() {
+    for commits in [true, false] {
+        let histories = Arc::new(Histories::new(1, CommitClock::new()));
+        let [mut writer, reader, old] = [(); 3].map(|()| HistoryWriter::new(&histories));
+        let record = OwnedRecord::with_row(b"old");
+        let before = old.snapshot();
+        let seen_before = (Some(record.writer()), 0, true);
+        write(&record, Some(b"new"), &mut writer);
+        let time = writer.draw_time();
+        let after = reader.snapshot();
+        assert_eq!(seen(&histories, &record, &before, &old).0, Some(b"old".to_vec()), "it does not wait");
+        let finished = AtomicU64::new(0);
+        thread::scope(|scope| {
+            let reads = scope.spawn(|| {
+                let found = seen(&histories, &record, &after, &reader);
+                finished.fetch_add(1, Ordering::SeqCst);
+                found
+            });
+            let looks = scope.spawn(|| {
+                let (at, since) = (after.time(), before.kept_from());
+                let look = Look { at, since, own: &old, fails_beside_writers: false };
+                let is_still_seen = histories.is_still_seen(&record, seen_before, look, &pin());
+                finished.fetch_add(1, Ordering::SeqCst);
+                is_still_seen
+            });
+            thread::sleep(std::time::Duration::from_millis(20));
+            assert_eq!(finished.load(Ordering::SeqCst), 0);
+            if commits {
+                writer.commit(time, |mark| mark[0].store(7, Ordering::Relaxed));
+            } else {
+                writer.give_up_time();
+            }
+            let (row, mark) = if commits { (b"new", Some(7)) } else { (b"old", None) };
+            assert_eq!(reads.join().expect("no panic"), (Some(row.to_vec()), mark));
+            assert_eq!(looks.join().expect("no panic"), !commits);
+        });
+    }
 }

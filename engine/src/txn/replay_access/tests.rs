@@ -135,3 +135,37 @@ fn a_call_sees_the_rows_of_its_time() {
     let guard = epoch::pin();
     assert!(table.state(&guard).index().get(&one.0, &guard).is_none(), "the key has gone");
 }
+
+/// More than are looked through at once have been deleted since, and there may still be a call that sees
+/// them.
+#[test]
+fn what_a_late_call_may_see_is_kept_however_much_it_is() {
+    const ROWS: i32 = 5000;
+    let table = Arc::new(Table::new(TableId(1), definition(&[0], IndexKind::Ordered)));
+    let rows: Vec<Stored> = (0..ROWS).map(|number| stored(number, "row")).collect();
+    let versions = ReplayVersions::new(&Databases::new(), true);
+    let (mut writer, mut late) = (VersionWriter::new(&versions), VersionWriter::new(&versions));
+    at(&mut writer, 5, |access| {
+        rows.iter().for_each(|row| assert_eq!(insert(access, &table, row), Insertion::Done));
+    });
+    at(&mut writer, 9, |access| {
+        for (key, _) in &rows {
+            let written = admitted(access, &table, key);
+            access.delete(written);
+        }
+    });
+    let mut seen = |time| {
+        let mut count = 0;
+        at(&mut late, time, |access| {
+            count = rows.iter().filter(|(key, _)| read(access, &table, key).is_some()).count();
+        });
+        count
+    };
+    versions.raise_low(6);
+    assert_eq!((seen(7), seen(10)), (rows.len(), 0));
+    versions.raise_low(9);
+    assert_eq!(seen(10), 0);
+    versions.finish();
+    let guard = epoch::pin();
+    assert!(table.state(&guard).index().get(&rows[0].0, &guard).is_none(), "the keys have gone");
+}

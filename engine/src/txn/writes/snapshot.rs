@@ -23,6 +23,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
@@ -51,6 +52,14 @@ fn take_snapshot(history: &HistoryWriter, reads: Reads) -> Snapshot {
         snapshot.set_time(LATEST);
     }
     snapshot
+}
+
+/// What is read was left by the writer of this mark.
+#[inline]
+fn follow<P: Protocol>(protocol: &P, mark: &[AtomicU64], dependencies: &mut P::Dependencies) {
+    if !mutant::is_active(Mutant::NoVersionMark) {
+        protocol.follow(mark, dependencies);
+    }
 }
 
 impl<P: Protocol> Body<P> {
@@ -167,11 +176,7 @@ impl<P: Protocol> Body<P> {
     fn read_version(&mut self, record: &Record, buffer: &mut Vec<u8>, guard: &Guard) -> Result<bool> {
         let Self { snapshot, history, shared, dependencies, .. } = self;
         let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
-        let follow = |mark: &[_]| {
-            if !mutant::is_active(Mutant::NoVersionMark) {
-                shared.protocol.follow(mark, dependencies);
-            }
-        };
+        let follow = |mark: &[_]| follow(&*shared.protocol, mark, dependencies);
         shared.histories.read(record, snapshot, history, buffer, follow, guard)
     }
 
@@ -179,7 +184,7 @@ impl<P: Protocol> Body<P> {
     fn read_to_check(&mut self, record: &Record, row: &mut Vec<u8>, guard: &Guard) -> Result<SeenVersion> {
         let Self { snapshot, history, shared, dependencies, reads, .. } = self;
         let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
-        let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
+        let follow = |mark: &[_]| follow(&*shared.protocol, mark, dependencies);
         let read = shared.histories.read_to_check(record, snapshot, history, row, follow, guard);
         read.map_err(|_| Error::Abort(Abort::Serialization))
     }
