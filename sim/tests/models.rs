@@ -12,6 +12,7 @@
 //!   checkpoint cuts), `readlv` (what readers leave);
 //! * before the crash, protocols: `cuts` (what stamps and milestones are), with `silor` and `plover`;
 //!   `settled` (the dependency graph);
+//! * before and after the crash: `vectors` (LSN vectors above the floor, which also order the replay);
 //! * after the crash: `graph` (which transactions of the dependency graph count), `logged_history` (logs to
 //!   replay), with `dated_replay` (calls at their times), `by_key` (changes of rows, key by key) and
 //!   `any_order` (a way that was considered);
@@ -46,3 +47,5 @@ mod readlv;
 mod settled;
 #[path = "models/silor.rs"]
 mod silor;
+#[path = "models/vectors.rs"]
+mod vectors;
