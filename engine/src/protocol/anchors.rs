@@ -99,12 +99,13 @@ impl Anchors {
 
     /// One bit for each entry in which the floor exceeds the last anchor published by `log`, and for some in
     /// which it does not. Mostly none is set. To be asked after all has been followed and compared with the
-    /// floor, and before the anchor is looked at.
+    /// floor.
     ///
     /// A record that is raised by the floor in these entries alone follows all that has been forgotten: a
     /// mark is forgotten by a thread that has seen the floor above it, the bit was set before the floor rose,
     /// and a transaction that finds no mark there comes after that thread, so it finds the bit. If the bit
-    /// was cleared meanwhile, an anchor that covers the floor was published before.
+    /// was cleared meanwhile, an anchor that covers the floor was published before, and has its place before
+    /// the record.
     #[inline]
     pub(super) fn lagging(&self, log: usize) -> u64 {
         self.lagging[log].load(Ordering::Acquire)

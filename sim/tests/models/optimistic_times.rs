@@ -6,8 +6,7 @@
 //! `--control occ` or `mvcc` (docs/decisions/2026-11-29-concurrency-controls.md). The paper's way (Taurus,
 //! VLDB 2020, section 4.4, algorithm 6) is that of Silo: a look fails if another transaction has locked what
 //! was read. And `engine/src/txn/writes/capture.rs`: which log records a checkpoint holds
-//! (docs/decisions/2026-11-29-times-in-the-log.md). `engine/src/txn/writes/look_model.rs` is a smaller model
-//! of the look alone alone.
+//! (docs/decisions/2026-11-29-times-in-the-log.md).
 //!
 //! # State
 //! Two rows, each with the times of its versions and the transaction that has it locked. For each
