@@ -36,7 +36,8 @@ use clap::ValueEnum;
 use hyades_engine::disk::{Disk, File, MemoryDisk, RealDisk};
 use parking_lot::{Mutex, RwLock};
 
-use throttle::{Profile, Spindle};
+use throttle::Spindle;
+pub use throttle::{BUCKET, Profile, SHORTEST_SLEEP};
 
 /// What the logs are written to: real files, or memory with the bandwidth and latency of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -64,7 +65,8 @@ impl DeviceKind {
         }
     }
 
-    fn profile(self) -> Option<Profile> {
+    /// Its speed, not scaled. `None` where nothing is throttled.
+    pub fn profile(self) -> Option<Profile> {
         match self {
             DeviceKind::Hdd => Some(Profile { bytes_per_second: 160e6, latency_us: 8_000, at_once: 1 }),
             DeviceKind::Sata => Some(Profile { bytes_per_second: 500e6, latency_us: 100, at_once: 32 }),

@@ -16,6 +16,7 @@ use anyhow::{Result, anyhow};
 use hdrhistogram::Histogram;
 use hyades_engine::log::durable::Durability;
 
+use crate::processor_time;
 use crate::target::Caller;
 use crate::workload::{Calls, Request, Workload};
 
@@ -39,6 +40,8 @@ pub struct Counts {
     /// Acknowledged transactions, by call.
     pub by_call: Vec<u64>,
     pub latency_us: Histogram<u64>,
+    /// What the workers' threads have had of processors ([`processor_time`]).
+    pub processor_time: Duration,
 }
 
 impl Counts {
@@ -46,7 +49,15 @@ impl Counts {
         let latency_us = Histogram::new_with_bounds(1, HIGHEST_US, 3).unwrap_or_else(|error| {
             unreachable!("the bounds of the histogram are constants: {error}");
         });
-        Counts { acknowledged: 0, read_only: 0, refused: 0, retries: 0, by_call: vec![0; calls], latency_us }
+        Counts {
+            acknowledged: 0,
+            read_only: 0,
+            refused: 0,
+            retries: 0,
+            by_call: vec![0; calls],
+            latency_us,
+            processor_time: Duration::ZERO,
+        }
     }
 
     fn add(&mut self, other: &Counts) {
@@ -57,6 +68,7 @@ impl Counts {
         for (sum, count) in self.by_call.iter_mut().zip(&other.by_call) {
             *sum += count;
         }
+        self.processor_time += other.processor_time;
         // The bounds are the same, so this cannot fail.
         let _ = self.latency_us.add(&other.latency_us);
     }
@@ -68,6 +80,8 @@ pub struct Driven {
     pub counts: Counts,
     /// From the common start until the last worker had drained.
     pub seconds: f64,
+    /// What the threads that write logs have had of processors, of all databases of this process.
+    pub loggers_time: Duration,
 }
 
 /// The parameters of a run.
@@ -113,7 +127,7 @@ pub fn run(
         let work = &work;
         let threads: Vec<_> = (0..plan.workers).map(|worker| scope.spawn(move || work(worker))).collect();
         barrier.wait();
-        let start = Instant::now();
+        let (start, loggers) = (Instant::now(), processor_time::of_threads(is_logger));
         while threads.iter().any(|thread| !thread.is_finished()) {
             std::thread::sleep(Duration::from_millis(20));
             on_progress(done.load(Ordering::Relaxed), start.elapsed().as_secs_f64());
@@ -126,8 +140,15 @@ pub fn run(
             counts.add(&worked);
             end = end.max(ended);
         }
-        Ok(Driven { counts, seconds: end.duration_since(start).as_secs_f64() })
+        let loggers_time = processor_time::of_threads(is_logger).saturating_sub(loggers);
+        Ok(Driven { counts, seconds: end.duration_since(start).as_secs_f64(), loggers_time })
     })
+}
+
+/// By its name: the threads of the engine that write logs have numbers. The one that prepares their files does
+/// that for some time after its database has been measured.
+fn is_logger(name: &str) -> bool {
+    name.strip_prefix("log-").is_some_and(|number| number.parse::<usize>().is_ok())
 }
 
 struct InFlight {
@@ -150,7 +171,7 @@ struct Worker<'a> {
 impl Worker<'_> {
     /// Returns the counts, and when the last transaction was durable.
     fn work(mut self, plan: Plan) -> Result<(Counts, Instant)> {
-        let start = Instant::now();
+        let (start, used) = (Instant::now(), processor_time::of_this_thread());
         let mut request = Request::default();
         let mut told = 0;
         for number in 0_u64.. {
@@ -182,7 +203,9 @@ impl Worker<'_> {
         while !self.waiting.is_empty() {
             self.acknowledge_first()?;
         }
-        Ok((self.counts, Instant::now()))
+        let ended = Instant::now();
+        self.counts.processor_time = processor_time::of_this_thread().saturating_sub(used);
+        Ok((self.counts, ended))
     }
 
     fn acknowledge_first(&mut self) -> Result<()> {

@@ -3,6 +3,9 @@
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
+/// What random numbers come from.
+pub type Random = SmallRng;
+
 /// The finalizer of SplitMix64.
 pub fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

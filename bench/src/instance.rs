@@ -156,6 +156,11 @@ pub struct Figures {
     pub bytes_per_transaction: f64,
     pub syncs_per_transaction: f64,
     pub written_bytes: u64,
+    /// What a transaction, read-only or not, has cost the workers' processors, in nanoseconds. Zero where
+    /// that is not counted.
+    pub worker_ns: f64,
+    /// The same of the threads that write logs.
+    pub logger_ns: f64,
 }
 
 /// The results of the recovery after the crash.
@@ -227,7 +232,7 @@ impl Instance {
         config.fails_beside_writers = variant.fails_beside_writers;
         config.logs = setting.logs;
         config.log_directories = directories;
-        config.log_buffer_bytes = buffer_bytes(setting);
+        config.log_buffer_bytes = buffer_bytes(setting.device, setting.workers);
         config.segment_bytes = segment_bytes(setting);
         config.recovery_workers = setting.recovery_workers;
         config.replays_by_position = setting.replay == Replay::Paper;
@@ -444,9 +449,9 @@ impl Caller for InTurn {
 
 /// With a slow device and a large buffer only the buffer would be measured, so it holds at most a quarter of
 /// a second's bandwidth.
-fn buffer_bytes(setting: &Setting) -> usize {
+pub fn buffer_bytes(device: DeviceKind, workers: u64) -> usize {
     const LARGEST: usize = 16 << 20;
-    match setting.device.bandwidth(setting.workers) {
+    match device.bandwidth(workers) {
         None => LARGEST,
         Some(bandwidth) => ((bandwidth / 4.0) as usize).next_power_of_two().clamp(1 << 18, LARGEST),
     }
@@ -467,6 +472,7 @@ pub fn figures(workload: &dyn Workload, driven: &drive::Driven, written: Written
     let writing = (counts.acknowledged - counts.read_only).max(1) as f64;
     let quantile = |share| counts.latency_us.value_at_quantile(share);
     let names = workload.calls().iter().map(|call| call.name);
+    let nanoseconds = |time: Duration| time.as_nanos() as f64 / counts.acknowledged.max(1) as f64;
     Figures {
         seconds: driven.seconds,
         acknowledged: counts.acknowledged,
@@ -480,6 +486,8 @@ pub fn figures(workload: &dyn Workload, driven: &drive::Driven, written: Written
         bytes_per_transaction: written.bytes as f64 / writing,
         syncs_per_transaction: written.syncs as f64 / writing,
         written_bytes: written.bytes,
+        worker_ns: nanoseconds(counts.processor_time),
+        logger_ns: nanoseconds(driven.loggers_time),
     }
 }
 
@@ -581,6 +589,8 @@ pub(crate) mod samples {
             bytes_per_transaction: 64.0,
             syncs_per_transaction: 0.01,
             written_bytes: 64,
+            worker_ns: 2_000.0,
+            logger_ns: 100.0,
         };
         let recovered = Recovered {
             transactions: 5,

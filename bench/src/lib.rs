@@ -3,8 +3,8 @@
 //! Files, in reading order:
 //! * [`workload`]: what is run; [`generator`]: its random keys and texts, from a seed;
 //! * [`target`]: a database in this process or a server; [`device`]: simulated disks;
-//! * [`drive`]: workers with unacknowledged transactions in flight; [`instance`]: open, load, measure, crash,
-//!   recover; [`cost`]: the same call again and again, with nothing else at work;
+//! * [`drive`]: workers with unacknowledged transactions in flight; `processor_time`: what their threads use;
+//!   [`instance`]: open, load, measure, crash, recover; [`cost`]: the same call again and again, with nothing else at work;
 //! * [`command_line`]: `hyades bench`; [`compare`]: several variants in one run; `spread`: how far repeated
 //!   runs are apart; [`report`]: the page of a report;
 //! * [`ledger`]: what clients know, for tests that kill the server.
@@ -21,6 +21,7 @@ pub mod drive;
 pub mod generator;
 pub mod instance;
 pub mod ledger;
+mod processor_time;
 pub mod report;
 pub mod spread;
 pub mod target;

@@ -6,17 +6,19 @@ use parking_lot::{Condvar, Mutex};
 
 /// The speed of a device.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Profile {
-    pub(super) bytes_per_second: f64,
-    pub(super) latency_us: u64,
-    pub(super) at_once: u32,
+pub struct Profile {
+    pub bytes_per_second: f64,
+    /// Of a durable write.
+    pub latency_us: u64,
+    /// How many writes it does at once.
+    pub at_once: u32,
 }
 
 /// The bucket holds what the device transfers in this time: more than a thread oversleeps on a machine whose
 /// clock ticks every 4 ms.
-const BUCKET: Duration = Duration::from_millis(5);
+pub const BUCKET: Duration = Duration::from_millis(5);
 /// Shorter waits are not worth a sleep.
-const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
+pub const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
 
 pub(super) struct Spindle {
     profile: Profile,

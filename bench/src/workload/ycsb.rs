@@ -10,7 +10,7 @@ use anyhow::Result;
 use rand::RngExt;
 
 use super::{Argument, Call, Calls, Connection, Parameter, Request, Violation, Workload, parts_of};
-use crate::generator::{Zipf, letters, random_for};
+use crate::generator::{Random, Zipf, letters, random_for};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Ycsb {
@@ -41,6 +41,22 @@ const CALLS: &[Call] = &[
         refusals: &[],
     },
 ];
+
+impl Ycsb {
+    /// Appends the accesses of one transaction: a positive key is read, a negative one written.
+    pub fn draw(&self, zipf: &Zipf, random: &mut Random, into: &mut Vec<i32>) {
+        let (first, accesses) = (into.len(), self.accesses as usize);
+        while into.len() < first + accesses {
+            let key = zipf.key(random) as i32 + 1;
+            // The accesses of a transaction differ, as long as there are enough rows.
+            let is_new =
+                into[first..].iter().all(|other| other.abs() != key) || self.rows < self.accesses * 2;
+            if is_new {
+                into.push(if random.random_bool(self.read_share) { key } else { -key });
+            }
+        }
+    }
+}
 
 struct Stream {
     /// Accesses: a positive key is read, a negative one written.
@@ -85,16 +101,7 @@ impl Workload for Ycsb {
         let accesses = self.accesses as usize;
         let mut pool = Vec::with_capacity(POOL + accesses);
         while pool.len() < POOL {
-            let first = pool.len();
-            while pool.len() < first + accesses {
-                let key = zipf.key(&mut random) as i32 + 1;
-                // The accesses of a transaction differ, as long as there are enough rows.
-                let is_new = pool[first..].iter().all(|other: &i32| other.abs() != key)
-                    || self.rows < self.accesses * 2;
-                if is_new {
-                    pool.push(if random.random_bool(self.read_share) { key } else { -key });
-                }
-            }
+            self.draw(&zipf, &mut random, &mut pool);
         }
         Box::new(Stream { pool, next: 0, accesses, number: worker << 48 })
     }

@@ -115,6 +115,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "device",
             "target",
             "generator",
+            "processor_time",
             "workload",
             "drive",
             "spread",
@@ -126,7 +127,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "cost",
         ],
     ),
-    ("study", &["study", "results", "page", "figures", "run", "taurus", "graph", "ours", "list"]),
+    ("study", &["study", "results", "events", "page", "figures", "run", "taurus", "graph", "ours", "list"]),
     (
         "sim",
         &[
