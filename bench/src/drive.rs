@@ -145,8 +145,8 @@ pub fn run(
     })
 }
 
-/// By its name: the threads of the engine that write logs have numbers. The one that prepares their files does
-/// that for some time after its database has been measured.
+/// By its name: the threads of the engine that write logs have numbers. The one that prepares their files
+/// does that for some time after its database has been measured.
 fn is_logger(name: &str) -> bool {
     name.strip_prefix("log-").is_some_and(|number| number.parse::<usize>().is_ok())
 }

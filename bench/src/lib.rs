@@ -4,7 +4,8 @@
 //! * [`workload`]: what is run; [`generator`]: its random keys and texts, from a seed;
 //! * [`target`]: a database in this process or a server; [`device`]: simulated disks;
 //! * [`drive`]: workers with unacknowledged transactions in flight; `processor_time`: what their threads use;
-//!   [`instance`]: open, load, measure, crash, recover; [`cost`]: the same call again and again, with nothing else at work;
+//!   [`instance`]: open, load, measure, crash, recover; [`cost`]: the same call again and again, with nothing
+//!   else at work;
 //! * [`command_line`]: `hyades bench`; [`compare`]: several variants in one run; `spread`: how far repeated
 //!   runs are apart; [`report`]: the page of a report;
 //! * [`ledger`]: what clients know, for tests that kill the server.

@@ -1,5 +1,7 @@
 //! A page for each study: plots, what the paper says beside what was measured, every value, and where it was
-//! measured. And an index.
+//! measured. And an index. `model`: what a page says of a model.
+
+mod model;
 
 use std::fmt::Write;
 
@@ -7,8 +9,9 @@ use hyades_bench::report::plot::{self, Bar, Curve, number};
 use hyades_bench::report::{document, escape};
 use hyades_bench::spread::Spread;
 
+use crate::events::model::Modelled;
 use crate::results::{Outcome, Results};
-use crate::study::{Claim, Figure, Size, Study};
+use crate::study::{Claim, Evidence, Figure, Size, Study};
 
 /// The groups of a study that have been measured, with their places on the axis.
 fn outcomes<'r>(study: &Study, size: Size, results: &'r Results) -> Vec<(String, Option<&'r Outcome>)> {
@@ -27,7 +30,7 @@ fn measured(claim: &Claim, size: Size, study: &Study, results: &Results) -> Opti
 }
 
 /// The page of a study.
-pub(crate) fn study(study: &Study, size: Size, results: &Results) -> String {
+pub(crate) fn study(study: &Study, size: Size, results: &Results, modelled: Option<&Modelled>) -> String {
     let mut body = String::new();
     // Writing into a String cannot fail.
     let _ = writeln!(body, "<p><a href=index.html>All studies</a></p>\n<h1>{}</h1>", escape(study.title));
@@ -39,6 +42,9 @@ pub(crate) fn study(study: &Study, size: Size, results: &Results) -> String {
         escape(study.note)
     );
     let all = outcomes(study, size, results);
+    if study.evidence == Evidence::Simulated {
+        model::show(&mut body, modelled);
+    }
     for figure in study.figures {
         show(&mut body, study, *figure, &all);
     }

@@ -69,6 +69,10 @@ fn values(measured: &Measured) -> Values {
     let rounds = |value: fn(&Figures) -> f64| measured.rounds.iter().map(value).collect();
     values.insert(Figure::Rate, rounds(|round| round.per_second));
     values.insert(Figure::Latency, rounds(|round| round.latency_us[2] as f64));
+    values.insert(Figure::WorkerTime, rounds(|round| round.worker_ns));
+    values.insert(Figure::LoggerTime, rounds(|round| round.logger_ns));
+    values.insert(Figure::Writes, rounds(|round| round.syncs_per_transaction));
+    values.insert(Figure::WrittenBytes, rounds(|round| round.bytes_per_transaction));
     let again = rounds(|round| 1000.0 * round.retries as f64 / round.acknowledged.max(1) as f64);
     values.insert(Figure::BegunAgain, again);
     let Some(recovered) = &measured.recovered else { return values };

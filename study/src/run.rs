@@ -10,8 +10,9 @@ use hyades_bench::command_line::Scratch;
 use hyades_bench::compare::{self, Plan};
 use hyades_bench::instance::{Replay, Setting};
 
+use crate::events::model::{self, Modelled};
 use crate::results::{Machine, Outcome, Results};
-use crate::study::{Group, Size, Study};
+use crate::study::{Evidence, Group, IN_FLIGHT, Size, Study};
 use crate::{figures, page};
 
 /// How studies are run.
@@ -22,9 +23,6 @@ pub struct Options {
     /// A document whose tables are written anew.
     pub document: Option<PathBuf>,
 }
-
-/// Transactions of a worker that may wait for durability.
-const IN_FLIGHT: usize = 32_768;
 
 /// Runs studies, and tells how far it has come.
 ///
@@ -57,9 +55,15 @@ pub fn run(studies: &[&'static Study], options: &Options, progress: &mut dyn Wri
         progress.flush()?;
         results.add(measure(group, *size)?)?;
         // What is there can be looked at while the rest is measured.
-        write_pages(studies, *size, &results, folder)?;
+        write_pages(studies, *size, &results, None, folder)?;
     }
-    write_pages(studies, *size, &results, folder)?;
+    let mut modelled = None;
+    if studies.iter().any(|study| study.evidence == Evidence::Simulated) {
+        writeln!(progress, "simulating")?;
+        progress.flush()?;
+        modelled = model::run(&results, *size);
+    }
+    write_pages(studies, *size, &results, modelled.as_ref(), folder)?;
     if let Some(document) = document {
         figures::write(document, studies, *size, &results)?;
     }
@@ -93,13 +97,19 @@ fn measure(group: &Group, size: Size) -> Result<Outcome> {
     Ok(Outcome::new(group, size, machine, begun.elapsed().as_secs_f64(), &compared))
 }
 
-fn write_pages(studies: &[&'static Study], size: Size, results: &Results, folder: &Path) -> Result<()> {
+fn write_pages(
+    studies: &[&'static Study],
+    size: Size,
+    results: &Results,
+    modelled: Option<&Modelled>,
+    folder: &Path,
+) -> Result<()> {
     let write = |name: &str, text: String| {
         let path = folder.join(name);
         fs::write(&path, text).with_context(|| format!("could not write {}", path.display()))
     };
     for study in studies {
-        write(&format!("{}.html", study.name), page::study(study, size, results))?;
+        write(&format!("{}.html", study.name), page::study(study, size, results, modelled))?;
     }
     write("index.html", page::index(studies, size, results))
 }

@@ -37,6 +37,8 @@ pub enum Evidence {
     Counted,
     /// Work divided by the longest chain: a bound of what any number of workers reaches.
     WorkAndSpan,
+    /// By a model of discrete events (`events`), which some of the groups calibrate and the others judge.
+    Simulated,
 }
 
 impl Evidence {
@@ -48,6 +50,9 @@ impl Evidence {
             }
             Evidence::Counted => "counted in the logs, the same on any machine",
             Evidence::WorkAndSpan => "work / span: a bound for any number of workers",
+            Evidence::Simulated => {
+                "simulated, by a model calibrated with one worker, with its error on settings that it has not seen"
+            }
         }
     }
 }
@@ -106,6 +111,9 @@ pub enum Load {
 }
 
 impl Load {
+    /// The share of accesses that only read.
+    pub const READ_SHARE: f64 = 0.5;
+
     /// Two rows, half of them only read.
     pub const YCSB: Load = Load::Ycsb { rows: YCSB_ROWS, accesses: 2, theta: 0.6 };
 
@@ -115,19 +123,30 @@ impl Load {
 
     /// For trying out, with less data.
     pub fn workload(self, size: Size) -> Box<dyn Workload> {
-        let is_quick = size == Size::Quick;
-        let ycsb = |rows: u64, accesses, read_share, theta| {
-            let rows = if is_quick { rows.min(20_000) } else { rows };
-            Box::new(Ycsb { rows, accesses, read_share, theta })
-        };
         match self {
-            Load::Ycsb { rows, accesses, theta } => ycsb(rows, accesses, 0.5, theta),
-            Load::MostlyRead { theta } => ycsb(YCSB_ROWS, 16, 0.95, theta),
+            Load::Ycsb { rows, accesses, theta } => Box::new(ycsb(size, rows, accesses, theta)),
+            Load::MostlyRead { theta } => {
+                Box::new(Ycsb { read_share: 0.95, ..ycsb(size, YCSB_ROWS, 16, theta) })
+            }
             Load::Tpcc { mix, warehouses } => {
-                Box::new(Tpcc { warehouses, scale: if is_quick { Scale::SMALL } else { Scale::SPEC }, mix })
+                let scale = if size == Size::Quick { Scale::SMALL } else { Scale::SPEC };
+                Box::new(Tpcc { warehouses, scale, mix })
             }
         }
     }
+
+    /// If it is YCSB.
+    pub(crate) fn ycsb(self, size: Size) -> Option<Ycsb> {
+        match self {
+            Load::Ycsb { rows, accesses, theta } => Some(ycsb(size, rows, accesses, theta)),
+            Load::MostlyRead { .. } | Load::Tpcc { .. } => None,
+        }
+    }
+}
+
+fn ycsb(size: Size, rows: u64, accesses: u64, theta: f64) -> Ycsb {
+    let rows = if size == Size::Quick { rows.min(20_000) } else { rows };
+    Ycsb { rows, accesses, read_share: Load::READ_SHARE, theta }
 }
 
 /// Variants that are measured in turns, under one setting.
@@ -182,6 +201,14 @@ pub enum Figure {
     RecordBytes,
     /// Those of them that say what the transaction follows.
     DependencyBytes,
+    /// Processor time of the workers for a transaction, in nanoseconds.
+    WorkerTime,
+    /// The same of the threads that write logs.
+    LoggerTime,
+    /// Durable writes for each transaction that writes.
+    Writes,
+    /// Bytes of these writes, with padding.
+    WrittenBytes,
     /// Attempts that were begun again, of a thousand transactions.
     BegunAgain,
     /// How many times faster a replay can be that waits for positions.
@@ -200,6 +227,10 @@ impl Figure {
             Figure::Latency => "Latency in microseconds, 99 %",
             Figure::RecordBytes => "Bytes of a log record",
             Figure::DependencyBytes => "Bytes of a record that say what it follows",
+            Figure::WorkerTime => "Processor time of workers for a transaction, ns",
+            Figure::LoggerTime => "Processor time of loggers for a transaction, ns",
+            Figure::Writes => "Durable writes of a transaction that writes",
+            Figure::WrittenBytes => "Bytes written for a transaction that writes",
             Figure::BegunAgain => "Begun again, of 1,000 transactions",
             Figure::ByPositions => "Parallelism of a replay by positions",
             Figure::ByNames => "Parallelism of a replay by named records",
@@ -207,6 +238,9 @@ impl Figure {
         }
     }
 }
+
+/// Transactions of a worker that may wait for durability.
+pub(crate) const IN_FLIGHT: usize = 32_768;
 
 /// What a paper says, or what we set out to show.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,7 @@ use hyades::ProtocolKind::Taurus;
 use hyades_bench::device::DeviceKind;
 use hyades_bench::workload::tpcc::Mix;
 
+use crate::events::model;
 use crate::study::{
     Evidence, Figure, Group, Load, Size, Study, command, every, ratio, taurus_beside_serial, without_log,
 };
@@ -16,6 +17,8 @@ const ON_HARD_DISKS: &str = "The paper had 80 threads, tables of 10 GB and eight
 const ON_NVME: &str = "The paper had 80 threads and eight NVMe drives. Here one and two workers have drives of as much \
      bandwidth for each worker. With so few workers there is nothing that a single log would be contended for: the paper's \
      differences begin where these curves end.";
+
+const SIMULATED: &str = "As many processors as the paper's machine had (96), each as fast as one of this machine, all of them      equally far apart; two-phase locking; eight drives of 2 GB/s with a log on each, and one for a serial log. The model knows      this engine, not the paper's: what a transaction costs, which lines of memory it writes. It does not know that      processors share the bandwidth of memory.";
 
 fn hard_disks(_: Size) -> Vec<Group> {
     [("YCSB", Load::YCSB), ("Payment", Load::tpcc(Mix::Payment)), ("New-Order", Load::tpcc(Mix::NewOrder))]
@@ -88,6 +91,17 @@ pub(crate) const STUDIES: &[Study] = &[
         figures: &[Figure::Rate],
         claims: &[],
         groups: nvme,
+    },
+    Study {
+        name: "taurus-5-simulated",
+        title: "Logging on NVMe drives with up to 80 workers",
+        source: "Taurus, VLDB 2020, figures 5 and 6",
+        evidence: Evidence::Simulated,
+        note: SIMULATED,
+        axis: "setting",
+        figures: &[Figure::Rate, Figure::WorkerTime, Figure::LoggerTime, Figure::Writes, Figure::RecordBytes],
+        claims: &[],
+        groups: model::groups,
     },
     Study {
         name: "taurus-7",

@@ -30,6 +30,21 @@ fn claims_are_about_what_is_measured() {
     }
 }
 
+/// The model is compared with groups that other studies show, so that they are measured once.
+#[test]
+fn the_model_is_compared_with_what_others_measure() {
+    let keys = |name: &str| -> Vec<String> {
+        let study = list::all().find(|study| study.name == name).expect("it is listed");
+        (study.groups)(Size::Full).iter().map(|group| group.key(Size::Full)).collect()
+    };
+    let simulated = keys("taurus-5-simulated");
+    let others = [keys("taurus-5"), keys("taurus-11"), keys("taurus-9")].concat();
+    let shared = simulated.iter().filter(|key| others.contains(key)).count();
+    assert_eq!((simulated.len(), shared), (7, 4), "all but the calibration");
+    let kinds = list::all().filter(|study| study.evidence == Evidence::Simulated);
+    assert_eq!(kinds.count(), 1);
+}
+
 /// docs/protocols.md has a place for the table of all protocols.
 #[test]
 fn the_document_shows_every_protocol() {
