@@ -21,10 +21,9 @@
 //! * `locks`: rows; `rule`: what an answer waits for; `log`: a buffer and its blocks;
 //! * `simulation`: all of it together, with the state of a `worker`, and the steps of `workers` and
 //!   `loggers`;
-//! * `crossing`: what processors cost each other, measured with two threads; [`model`]: calibrated, compared
-//!   with what it has not seen, and asked for more workers than there are processors.
+//! * [`model`]: calibrated, compared with what it has not seen, and asked for more workers than there are
+//!   processors.
 
-mod crossing;
 mod device;
 mod line;
 mod locks;
@@ -42,7 +41,6 @@ mod workers;
 use hyades_bench::generator::Zipf;
 use hyades_bench::workload::ycsb::Ycsb;
 
-pub use self::crossing::Crossing;
 pub use self::device::Speed;
 pub use self::rule::Rule;
 use self::simulation::Simulation;

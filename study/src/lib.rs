@@ -13,10 +13,12 @@
 //! Files, in reading order:
 //! * [`study`]: what a study, a group, a figure and a claim are; `list`: all studies, with those of the two
 //!   papers on Taurus in `taurus` and `graph`, and our own in `ours`;
+//! * [`crossing`]: what processors cost each other;
 //! * [`results`]: what has been measured, in a file; [`run`]: measures what is missing;
 //! * [`events`]: a model of logging, for more workers than there are processors;
 //! * `page`: a page with plots and tables; `figures`: the table in a document.
 
+pub mod crossing;
 pub mod events;
 mod figures;
 mod graph;

@@ -11,6 +11,7 @@ use hyades_bench::compare::{Compared, Measured};
 use hyades_bench::instance::Figures;
 use serde::{Deserialize, Serialize};
 
+use crate::crossing;
 use crate::study::{Figure, Group, Size};
 
 /// Every round's value of each figure.
@@ -35,6 +36,10 @@ pub struct Machine {
     /// The load average when it began.
     pub load: String,
     pub time: String,
+    /// What a line of memory cost that another processor had written, in nanoseconds (`crossing`). A virtual
+    /// machine's processors may be close to each other at one time, and far apart at another.
+    #[serde(default)]
+    pub line_ns: Option<f64>,
 }
 
 impl Machine {
@@ -47,6 +52,7 @@ impl Machine {
             processors: std::thread::available_parallelism().map_or(0, usize::from),
             load: load.split(' ').next().unwrap_or_default().to_owned(),
             time: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
+            line_ns: crossing::line_ns().map(|line| line.median),
         }
     }
 }

@@ -12,8 +12,8 @@ use hyades_bench::instance::{Variant, buffer_bytes};
 use hyades_bench::spread::Spread;
 use hyades_bench::workload::ycsb::Ycsb;
 
-use super::crossing::{self, Crossing};
 use super::{Costs, Rule, Setting, Simulated, Speed, simulate_with};
+use crate::crossing::{self, Crossing};
 use crate::results::{Outcome, Results};
 use crate::study::{Figure, Group, IN_FLIGHT, Load, Size, every};
 
@@ -46,6 +46,8 @@ pub struct Modelled {
 pub struct HeldOut {
     pub at: String,
     pub variant: String,
+    /// What a line cost.
+    pub line_ns: u64,
     pub measured: Spread,
     pub modelled: f64,
 }
@@ -127,7 +129,10 @@ fn modelled(results: &Results, size: Size, crossing: Crossing) -> Option<Modelle
     for group in held_out() {
         let outcome = results.find(&group.key(size))?;
         for (variant, costs) in &inputs {
-            runs.push((measured_setting(*variant, &group, outcome, traffic, size), *costs));
+            // What a line cost at that time: the machine's processors may not always be the same.
+            let line_ns = outcome.machine.line_ns.map_or(costs.line_ns, |line| line as u64);
+            let setting = measured_setting(*variant, &group, outcome, traffic, size);
+            runs.push((setting, Costs { line_ns, ..*costs }));
         }
     }
     let simulated = simulate_all(&runs, &zipf);
@@ -137,8 +142,9 @@ fn modelled(results: &Results, size: Size, crossing: Crossing) -> Option<Modelle
         let outcome = results.find(&group.key(size))?;
         for ((variant, _), modelled) in inputs.iter().zip(simulated.by_ref()) {
             let measured = Spread::of(outcome.values(&variant.name(), Figure::Rate)?.iter().copied());
-            let (at, variant) = (group.at.clone(), variant.name());
-            compared.held_out.push(HeldOut { at, variant, measured, modelled: modelled.per_second });
+            let line_ns = outcome.machine.line_ns.unwrap_or(compared.crossing.line.median) as u64;
+            let (at, variant, modelled) = (group.at.clone(), variant.name(), modelled.per_second);
+            compared.held_out.push(HeldOut { at, variant, line_ns, measured, modelled });
         }
     }
     let good = inputs.iter().filter(|(variant, _)| compared.is_good_enough(&variant.name()));
@@ -150,7 +156,7 @@ fn modelled(results: &Results, size: Size, crossing: Crossing) -> Option<Modelle
     ];
     for (what, line_ns) in lines {
         let title = format!("A line of memory costs {line_ns} ns ({what})");
-        compared.curves.push((title, curves(&good, line_ns, traffic, size, &zipf)));
+        compared.curves.push((title, curves(&good, line_ns, traffic, &zipf)));
     }
     compared.inputs = inputs.iter().map(|(variant, costs)| (variant.name(), *costs)).collect();
     Some(compared)
@@ -261,13 +267,10 @@ fn measured_setting(
 }
 
 /// On the paper's drives, one for each log, with as many processors as it had.
-fn curves(variants: &[(Variant, Costs)], line_ns: u64, traffic: Ycsb, size: Size, zipf: &Zipf) -> Vec<Curve> {
-    // Whole epochs, after as many or more.
+fn curves(variants: &[(Variant, Costs)], line_ns: u64, traffic: Ycsb, zipf: &Zipf) -> Vec<Curve> {
+    // Whole epochs, at each of whose ends many answers leave at once.
     let epoch_ns = Config::new("").epoch.as_nanos() as u64;
-    let (warm_up_ns, length_ns) = match size {
-        Size::Full => (2 * epoch_ns, 4 * epoch_ns),
-        Size::Quick => (epoch_ns, 2 * epoch_ns),
-    };
+    let (warm_up_ns, length_ns) = (2 * epoch_ns, 4 * epoch_ns);
     let mut runs = Vec::new();
     for (variant, costs) in variants {
         for workers in WORKERS {
@@ -330,6 +333,7 @@ mod tests {
         let one = |variant: &str, modelled: f64| HeldOut {
             at: "a".to_owned(),
             variant: variant.to_owned(),
+            line_ns: 1,
             measured: Spread { median: 100.0, min: 90.0, max: 110.0 },
             modelled,
         };

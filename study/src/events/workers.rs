@@ -76,12 +76,11 @@ impl Simulation<'_> {
         }
         match self.locks.ask(worker, access) {
             Asked::Granted => {
-                let moves = self.locks.touch(worker, access.row);
+                let lines = self.locks.touch(worker, access);
                 let one = &mut self.workers[worker];
                 self.marks.follow(access.row, &mut one.vector);
                 one.at = At::Access(number + 1);
-                let line = if moves { self.costs.line_ns } else { 0 };
-                Next::Run(self.costs.part_ns(traffic) + line)
+                Next::Run(self.costs.part_ns(traffic) + lines * self.costs.line_ns)
             }
             Asked::Waits => Next::Spin(engine::SPIN_NS),
             Asked::Deadlock => {
@@ -263,11 +262,11 @@ impl Simulation<'_> {
             // Its lock is granted: it goes on where it asked, with the row in its hand.
             let At::Access(number) = self.workers[woken].at else { continue };
             let access = self.workers[woken].accesses[number];
-            let moves = self.locks.touch(woken, access.row);
+            let lines = self.locks.touch(woken, access);
             self.marks.follow(access.row, &mut self.workers[woken].vector);
             self.workers[woken].at = At::Access(number + 1);
-            let line = if moves { self.costs.line_ns } else { 0 };
-            self.processors.wake(woken, self.costs.part_ns(&self.setting.traffic) + line);
+            let cost = self.costs.part_ns(&self.setting.traffic) + lines * self.costs.line_ns;
+            self.processors.wake(woken, cost);
         }
     }
 

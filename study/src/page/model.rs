@@ -6,7 +6,7 @@ use hyades_bench::report::escape;
 use hyades_bench::report::plot::{self, number};
 use hyades_bench::spread::Spread;
 
-use crate::events::Crossing;
+use crate::crossing::Crossing;
 use crate::events::model::{LARGEST_ERROR, Modelled, WORKERS};
 
 /// The model's part of a page.
@@ -73,15 +73,16 @@ fn per_cent(share: f64) -> String {
 fn errors(body: &mut String, modelled: &Modelled) {
     body.push_str("<h2>Settings that the model has not seen</h2>\n<div class=wide><table>\n");
     body.push_str(
-        "<tr><th>setting<th>variant<th>measured: median<th>smallest<th>largest<th>modelled<th>off by</tr>\n",
+        "<tr><th>setting<th>variant<th>a line, ns<th>measured: median<th>smallest<th>largest<th>modelled<th>off by</tr>\n",
     );
     for one in &modelled.held_out {
         let Spread { median, min, max } = one.measured;
         let _ = writeln!(
             body,
-            "<tr><td>{}<td>{}<td class=n>{}<td class=n>{}<td class=n>{}<td class=n>{}<td class=n>{}</tr>",
+            "<tr><td>{}<td>{}<td class=n>{}<td class=n>{}<td class=n>{}<td class=n>{}<td class=n>{}<td class=n>{}</tr>",
             escape(&one.at),
             escape(&one.variant),
+            one.line_ns,
             number(median),
             number(min),
             number(max),

@@ -127,7 +127,13 @@ const LAYERS: &[(&str, &[&str])] = &[
             "cost",
         ],
     ),
-    ("study", &["study", "results", "events", "page", "figures", "run", "taurus", "graph", "ours", "list"]),
+    (
+        "study",
+        &[
+            "study", "crossing", "results", "events", "page", "figures", "run", "taurus", "graph", "ours",
+            "list",
+        ],
+    ),
     (
         "sim",
         &[

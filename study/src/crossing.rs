@@ -31,7 +31,7 @@ pub struct Crossing {
     pub unpark_ns: u64,
 }
 
-pub(super) fn measure() -> Crossing {
+pub(crate) fn measure() -> Crossing {
     let usual = Spread { median: USUAL_LINE_NS, min: USUAL_LINE_NS, max: USUAL_LINE_NS };
     let (wake_ns, unpark_ns) = wake_ns();
     Crossing { line: line_ns().unwrap_or(usual), wake_ns, unpark_ns }
@@ -39,7 +39,7 @@ pub(super) fn measure() -> Crossing {
 
 /// Nanoseconds until one processor sees what another one has written: the median of the groups, the smallest,
 /// and what nine tenths of them do not exceed. `None` on one processor.
-fn line_ns() -> Option<Spread> {
+pub(crate) fn line_ns() -> Option<Spread> {
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return None;
     }
