@@ -1,6 +1,8 @@
 //! The cost of one call: the same calls again and again in one session, without other sessions, and without
 //! logging or with logs in memory.
 //!
+//! `cargo xtask cost --breakdown` takes numbers of accesses, and the mix of TPC-C, from the papers on Taurus.
+//!
 //! `text_select` sends each SELECT as a text of its own with a number in it, like a client that prepares
 //! nothing. The others are prepared once. Each call of `read_only` is the next of the sixteen statements of
 //! sysbench's transaction.
@@ -27,9 +29,12 @@ use crate::workload::tpcc::{Mix, Scale, Tpcc};
 use crate::workload::ycsb::Ycsb;
 use crate::workload::{Call, Connection, Request, Workload};
 
-/// What can be measured.
-pub const NAMES: [&str; 9] = [
+/// What can be measured. `ycsb` has two accesses and a small table. `ycsb:20` has twenty, in a table that
+/// is large enough for 2,000. `tpcc` is half New-Order, half Payment.
+pub const NAMES: [&str; 11] = [
     "ycsb",
+    "ycsb:ACCESSES",
+    "tpcc",
     "payment",
     "new_order",
     "point_select",
@@ -42,8 +47,13 @@ pub const NAMES: [&str; 9] = [
 
 fn workload(name: &str) -> Result<Box<dyn Workload>> {
     let tpcc = |mix| Box::new(Tpcc { warehouses: 1, scale: Scale::SMALL, mix });
+    let ycsb = |rows, accesses| Box::new(Ycsb { rows, accesses, read_share: 0.5, theta: 0.6 });
+    if let Some(accesses) = name.strip_prefix("ycsb:") {
+        return Ok(ycsb(5_000, accesses.parse().context("a number of accesses")?));
+    }
     Ok(match name {
-        "ycsb" => Box::new(Ycsb { rows: 2_000, accesses: 2, read_share: 0.5, theta: 0.6 }),
+        "ycsb" => ycsb(2_000, 2),
+        "tpcc" => tpcc(Mix::Half),
         "payment" => tpcc(Mix::Payment),
         "new_order" => tpcc(Mix::NewOrder),
         "point_select" | "text_select" => Box::new(Statements::POINT_SELECT),

@@ -12,11 +12,18 @@
 //!
 //! `--vectors` counts what it costs a transaction to maintain its LSN vector, by the number of logs, beside
 //! the dense vectors of the paper (Taurus, VLDB 2020, sections 4.2 and 5.6), scalar and with AVX2.
+//!
+//! `--breakdown` shows in which parts of the engine the instructions of a call are (`breakdown`). `callgrind`
+//! reads what callgrind has written.
+
+mod breakdown;
+mod callgrind;
 
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use self::callgrind::Profile;
 use crate::tools;
 
 /// What is measured.
@@ -69,17 +76,26 @@ const GATES: [Gate; 10] = [
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Only workloads whose name contains this.
+    /// Only workloads whose name contains this. With --breakdown, the kind of logging is part of the name.
     #[arg(long, default_value = "")]
     only: String,
     /// Count the maintenance of LSN vectors in place of the workloads.
     #[arg(long, conflicts_with = "only")]
     vectors: bool,
+    /// Count the instructions of a call by the parts of the engine that they belong to.
+    #[arg(long, conflicts_with = "vectors")]
+    breakdown: bool,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    // Asked before anything is built, which takes minutes.
+    let mut version = Command::new("valgrind");
+    tools::output_of(version.arg("--version")).context("apt-get install valgrind")?;
     if options.vectors {
         return vectors();
+    }
+    if options.breakdown {
+        return breakdown::run(&options.only);
     }
     tools::run(&mut tools::test_of_workspace(&["--test", "cost", "--", "--nocapture"]))?;
     tools::build_shipped(&["--package", "hyades-bench", "--example", "cost"])?;
@@ -137,38 +153,26 @@ fn vectors() -> Result<()> {
 
 /// The number of instructions that the first thread of an example spends in a function.
 fn counted(function: &str, example: &str, arguments: &[&str]) -> Result<u64> {
+    Ok(profiled(function, example, arguments)?.total())
+}
+
+/// What the first thread of an example executes in a function, with all that it calls.
+fn profiled(function: &str, example: &str, arguments: &[&str]) -> Result<Profile> {
     let directory = tempfile::tempdir()?;
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--separate-threads=yes", "--callgrind-out-file=callgrind.out"])
         .args(["--collect-atstart=no", &format!("--toggle-collect={function}")])
+        .args(["--dump-instr=no", "--dump-line=yes"])
         .arg(tools::shipped().join("examples").join(example))
         .args(arguments)
         .current_dir(directory.path());
-    let output = command.output().context("valgrind is not installed: apt-get install valgrind")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        bail!("{}: {said}", tools::display(&command));
-    }
-    let counts = std::fs::read_to_string(directory.path().join("callgrind.out-01"))
+    tools::output_of(&mut command)?;
+    let written = std::fs::read_to_string(directory.path().join("callgrind.out-01"))
         .context("callgrind has written nothing for the first thread")?;
-    let total = total(&counts).filter(|count| *count > 0);
-    total.with_context(|| format!("callgrind has counted nothing in {function}"))
-}
-
-/// Parses the count from a file of callgrind: `totals: 286322895`.
-fn total(counts: &str) -> Option<u64> {
-    counts.lines().find_map(|line| line.strip_prefix("totals:"))?.trim().parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_count_is_found() {
-        let counts = "events: Ir\n\nfn=(1) main\n12 7\n\ntotals: 286322895\n";
-        assert_eq!(total(counts), Some(286_322_895));
-        assert_eq!(total("events: Ir\n"), None);
+    let profile = Profile::parse(&written)?;
+    if profile.total() == 0 {
+        bail!("callgrind has counted nothing in {function}");
     }
+    Ok(profile)
 }
