@@ -59,7 +59,7 @@ type Shares = [f64; NAMES.len()];
 
 /// Folders, and files without their `.rs`. The longest that fits decides. `None`: shared, so it belongs to
 /// the function into which it was inlined.
-const ROOMS: [(&str, Option<Room>); 36] = [
+const ROOMS: [(&str, Option<Room>); 37] = [
     ("engine/src/procedure", Some(Room::Logic)),
     ("engine/src/storage/primary_index", Some(Room::Index)),
     ("engine/src/storage/ordered_index", Some(Room::Index)),
@@ -92,7 +92,9 @@ const ROOMS: [(&str, Option<Room>); 36] = [
     ("engine/src/storage/stored_routine", Some(Room::Rest)),
     ("engine/src", Some(Room::Rest)),
     ("sql/src", Some(Room::Rest)),
-    ("bench", Some(Room::Rest)),
+    ("bench/src", Some(Room::Rest)),
+    // The allocator of the program that is measured.
+    ("bench/examples", None),
     ("engine/src/sync", None),
     ("engine/src/local_arc", None),
     ("engine/src/storage/prefetch", None),
