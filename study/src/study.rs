@@ -124,10 +124,10 @@ impl Load {
     /// For trying out, with less data.
     pub fn workload(self, size: Size) -> Box<dyn Workload> {
         match self {
-            Load::Ycsb { rows, accesses, theta } => Box::new(ycsb(size, rows, accesses, theta)),
-            Load::MostlyRead { theta } => {
-                Box::new(Ycsb { read_share: 0.95, ..ycsb(size, YCSB_ROWS, 16, theta) })
+            Load::Ycsb { rows, accesses, theta } => {
+                Box::new(ycsb(size, (rows, accesses), Load::READ_SHARE, theta))
             }
+            Load::MostlyRead { theta } => Box::new(ycsb(size, (YCSB_ROWS, 16), 0.95, theta)),
             Load::Tpcc { mix, warehouses } => {
                 let scale = if size == Size::Quick { Scale::SMALL } else { Scale::SPEC };
                 Box::new(Tpcc { warehouses, scale, mix })
@@ -138,15 +138,18 @@ impl Load {
     /// If it is YCSB.
     pub(crate) fn ycsb(self, size: Size) -> Option<Ycsb> {
         match self {
-            Load::Ycsb { rows, accesses, theta } => Some(ycsb(size, rows, accesses, theta)),
-            Load::MostlyRead { .. } | Load::Tpcc { .. } => None,
+            Load::Ycsb { rows, accesses, theta } => {
+                Some(ycsb(size, (rows, accesses), Load::READ_SHARE, theta))
+            }
+            Load::MostlyRead { theta } => Some(ycsb(size, (YCSB_ROWS, 16), 0.95, theta)),
+            Load::Tpcc { .. } => None,
         }
     }
 }
 
-fn ycsb(size: Size, rows: u64, accesses: u64, theta: f64) -> Ycsb {
+fn ycsb(size: Size, (rows, accesses): (u64, u64), read_share: f64, theta: f64) -> Ycsb {
     let rows = if size == Size::Quick { rows.min(20_000) } else { rows };
-    Ycsb { rows, accesses, read_share: Load::READ_SHARE, theta }
+    Ycsb { rows, accesses, read_share, theta }
 }
 
 /// Variants that are measured in turns, under one setting.
