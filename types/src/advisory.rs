@@ -43,8 +43,8 @@ pub trait AdvisoryLocks: Send + Sync + std::fmt::Debug {
     fn go_back(&self, mark: usize);
     /// Another statement begins, which may have to run again.
     fn begin_statement(&self);
-    /// The statement runs again. Locks of the session that it has taken are released, and those that it has
-    /// released it finds, to release them again. (Others may have them by now.)
+    /// The statement runs again: locks of the session that it has taken are released, and those that it has
+    /// released are taken. One that another session has by now can only be released once more.
     fn repeat_statement(&self);
     /// Releases everything at the end of the session.
     fn end(&self);

@@ -7,6 +7,9 @@
 //! and gets 40P01 if its wait closes one. Cycles that also involve row locks are not detected. `lock_timeout`
 //! ends those.
 //!
+//! Locks of a session outlive a rollback, but a statement may run again unseen, after a conflict. Each such
+//! attempt begins with the locks that the statement has begun with ([`Attempt`]).
+//!
 //! Reference: PostgreSQL's lockfuncs.c and lock.c.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -121,14 +124,26 @@ impl State {
 
     /// Gives a lock up once. Returns false if it is not held.
     fn give_up(&mut self, session: i32, request: AdvisoryRequest) -> bool {
+        self.give_up_often(session, request, 1)
+    }
+
+    /// Gives a lock up so many times. Returns false if it is not held as often.
+    fn give_up_often(&mut self, session: i32, request: AdvisoryRequest, times: u32) -> bool {
         let Some(entry) = self.entries.get_mut(&request.key) else { return false };
         let Some(at) = entry.holders.iter().position(|(holder, _)| *holder == session) else { return false };
         let count = entry.holders[at].1.count(request);
-        if *count == 0 {
+        let Some(left) = count.checked_sub(times) else { return false };
+        *count = left;
+        self.settle(session, request.key);
+        true
+    }
+
+    /// Takes a lock again that the session has released, as often, unless another session has it by now.
+    fn take_again(&mut self, session: i32, request: AdvisoryRequest, times: u32) -> bool {
+        if !matches!(self.acquire(session, request, false), Ok(true)) {
             return false;
         }
-        *count -= 1;
-        self.settle(session, request.key);
+        *self.entries.entry(request.key).or_default().held(session).count(request) += times - 1;
         true
     }
 
@@ -152,14 +167,16 @@ impl State {
         }
     }
 
-    /// Gives up a lock however often the session, not its transaction, holds it.
-    fn give_up_of_session(&mut self, session: i32, key: AdvisoryKey) {
+    /// Gives up a lock however often the session, not its transaction, holds it: exclusive, and shared.
+    fn give_up_of_session(&mut self, session: i32, key: AdvisoryKey) -> [u32; 2] {
+        let mut given_up = [0; 2];
         if let Some(entry) = self.entries.get_mut(&key)
             && let Some((_, held)) = entry.holders.iter_mut().find(|(holder, _)| *holder == session)
         {
-            held.counts.iter_mut().for_each(|[_, of_session]| *of_session = 0);
+            given_up = std::array::from_fn(|shared| std::mem::take(&mut held.counts[shared][1]));
             self.settle(session, key);
         }
+        given_up
     }
 
     fn held_by(&self, session: i32) -> usize {
@@ -337,12 +354,14 @@ impl AdvisoryTable {
         }
     }
 
-    /// Gives up what the session holds, except for its transaction.
-    fn release_all(&self, session: i32) {
+    /// Gives up what the session holds, except for its transaction, and tells what that was.
+    fn release_all(&self, session: i32, mut given_up: impl FnMut(AdvisoryRequest, u32)) {
         let mut state = self.state.lock();
         let keys: Vec<AdvisoryKey> = state.of_sessions.get(&session).into_iter().flatten().copied().collect();
         for (number, key) in keys.into_iter().enumerate() {
-            state.give_up_of_session(session, key);
+            for (is_shared, times) in [false, true].into_iter().zip(state.give_up_of_session(session, key)) {
+                given_up(AdvisoryRequest { key, is_shared, is_of_session: true }, times);
+            }
             if number % BETWEEN_TURNS == BETWEEN_TURNS - 1 {
                 MutexGuard::bump(&mut state);
             }
@@ -350,18 +369,20 @@ impl AdvisoryTable {
     }
 }
 
-/// What a statement has done to the locks of its session, not of its transaction: which, and how often. They
-/// outlive a rollback, but of a statement that is run again each is taken and released once.
+/// What an attempt of a statement has done to the locks of its session, not of its transaction: which, and
+/// how often.
 #[derive(Default)]
 struct Attempt {
-    taken: HashMap<AdvisoryRequest, u32>,
-    released: HashMap<AdvisoryRequest, u32>,
-    /// What earlier attempts have released.
-    released_before: HashMap<AdvisoryRequest, u32>,
+    taken: Counts,
+    released: Counts,
+    /// What earlier attempts have released and other sessions have by now. It can be released once more.
+    lost: Counts,
 }
 
+type Counts = HashMap<AdvisoryRequest, u32>;
+
 /// Takes one of these away, if it is there.
-fn take_one(counts: &mut HashMap<AdvisoryRequest, u32>, request: AdvisoryRequest) -> bool {
+fn take_one(counts: &mut Counts, request: AdvisoryRequest) -> bool {
     let Some(count) = counts.get_mut(&request) else { return false };
     *count -= 1;
     if *count == 0 {
@@ -381,20 +402,18 @@ impl Attempt {
         }
     }
 
-    /// Whether an earlier attempt has released it, and this one has not.
-    fn is_released_again(&mut self, request: AdvisoryRequest) -> bool {
-        !self.taken.contains_key(&request) && take_one(&mut self.released_before, request) && {
-            *self.released.entry(request).or_default() += 1;
-            true
+    /// Releases what only an earlier attempt had, if it is there.
+    fn release_lost(&mut self, request: AdvisoryRequest) -> bool {
+        let is_lost = !self.taken.contains_key(&request) && take_one(&mut self.lost, request);
+        if is_lost {
+            self.note_released(request);
         }
+        is_lost
     }
 
-    /// Begins another attempt. Returns what is to be released.
-    fn repeat(&mut self) -> HashMap<AdvisoryRequest, u32> {
-        for (request, count) in self.released.drain() {
-            *self.released_before.entry(request).or_default() += count;
-        }
-        std::mem::take(&mut self.taken)
+    /// The number of locks that it knows of.
+    fn len(&self) -> usize {
+        self.taken.len() + self.released.len() + self.lost.len()
     }
 }
 
@@ -433,9 +452,11 @@ impl SessionLocks {
         note(&mut self.attempt.lock());
     }
 
-    /// Charges the session for so many locks.
+    /// Charges the session for so many locks, or for those that the attempt knows of.
     fn charge(&self, held: usize) {
-        let steps = held / CHARGED_LOCKS;
+        let is_noted = self.has_attempt.load(Ordering::Relaxed);
+        let noted = if is_noted { self.attempt.lock().len() } else { 0 };
+        let steps = held.max(noted) / CHARGED_LOCKS;
         let mut charge = self.charge.lock();
         if charge.0 != steps {
             *charge = (steps, Some(self.account.keep(steps * CHARGED_LOCKS * BYTES_PER_LOCK)));
@@ -456,32 +477,33 @@ impl AdvisoryLocks for SessionLocks {
             let mut state = self.table.state.lock();
             (state.acquire(self.session, request, waits), state.held_by(self.session))
         };
-        self.charge(held);
         if request.is_of_session && matches!(acquired, Ok(true)) {
             self.note(|attempt| attempt.note_taken(request));
         }
+        self.charge(held);
         acquired
     }
 
     fn release(&self, key: AdvisoryKey, is_shared: bool) -> bool {
         let request = AdvisoryRequest { key, is_shared, is_of_session: true };
-        if self.has_attempt.load(Ordering::Relaxed) && self.attempt.lock().is_released_again(request) {
+        if self.has_attempt.load(Ordering::Relaxed) && self.attempt.lock().release_lost(request) {
             return true;
         }
         let (was_held, held) = {
             let mut state = self.table.state.lock();
             (state.give_up(self.session, request), state.held_by(self.session))
         };
-        self.charge(held);
         if was_held {
             self.note(|attempt| attempt.note_released(request));
         }
+        self.charge(held);
         was_held
     }
 
     fn release_all(&self) {
-        *self.attempt.lock() = Attempt::default();
-        self.table.release_all(self.session);
+        self.table.release_all(self.session, |request, times| {
+            self.note(|attempt| (0..times).for_each(|_| attempt.note_released(request)));
+        });
         let held = self.table.state.lock().held_by(self.session);
         self.charge(held);
     }
@@ -513,8 +535,8 @@ impl AdvisoryLocks for SessionLocks {
 
     fn begin_statement(&self) {
         if self.has_attempt.load(Ordering::Relaxed) {
-            *self.attempt.lock() = Attempt::default();
             self.has_attempt.store(false, Ordering::Relaxed);
+            *self.attempt.lock() = Attempt::default();
         }
     }
 
@@ -522,22 +544,37 @@ impl AdvisoryLocks for SessionLocks {
         if !self.has_attempt.load(Ordering::Relaxed) {
             return;
         }
-        let taken = self.attempt.lock().repeat();
+        let mut attempt = self.attempt.lock();
+        let Attempt { taken, released, .. } = std::mem::take(&mut *attempt);
         let mut state = self.table.state.lock();
-        for (request, count) in taken {
-            for _ in 0..count {
-                state.give_up(self.session, request);
+        let mut moved = 0;
+        let mut take_turns = |state: &mut MutexGuard<'_, State>| {
+            moved += 1;
+            if moved % BETWEEN_TURNS == 0 {
+                MutexGuard::bump(state);
             }
-            MutexGuard::bump(&mut state);
+        };
+        // First, so that a lock that is both stays held.
+        for (request, times) in released {
+            if !state.take_again(self.session, request, times) {
+                attempt.lost.insert(request, times);
+            }
+            take_turns(&mut state);
+        }
+        for (request, times) in taken {
+            state.give_up_often(self.session, request, times);
+            take_turns(&mut state);
         }
         let held = state.held_by(self.session);
-        drop(state);
+        drop((state, attempt));
         self.charge(held);
     }
 
     fn end(&self) {
         self.table.go_back(self.session, 0);
         self.release_all();
+        self.begin_statement();
+        self.charge(0);
     }
 }
 
@@ -656,6 +693,37 @@ mod tests {
         assert_eq!(count(), 0);
         locks.begin_statement();
         assert!(!locks.release(KEY, false), "nothing is left of the statement before");
+    }
+
+    #[test]
+    fn an_attempt_that_does_not_release_a_lock_finds_it_held() {
+        let table = Arc::new(AdvisoryTable::default());
+        let [locks, other] = [session(&table, 1), session(&table, 2)];
+        let take = |locks: &SessionLocks| locks.acquire(request(true), false).expect("it does not wait");
+        for releases_all in [false, true] {
+            assert!(take(&locks) && take(&locks));
+            locks.begin_statement();
+            for _attempt in 0..2 {
+                assert!(locks.release(KEY, false));
+                if releases_all {
+                    locks.release_all();
+                }
+                assert_eq!(take(&other), releases_all);
+                other.release_all();
+                locks.repeat_statement();
+            }
+            locks.begin_statement();
+            assert!(!take(&other), "the last attempt has not released it");
+            assert!(locks.release(KEY, false) && locks.release(KEY, false) && !locks.release(KEY, false));
+        }
+        // Another session has it when the statement is repeated.
+        assert!(take(&locks));
+        locks.begin_statement();
+        assert!(locks.release(KEY, false) && take(&other));
+        locks.repeat_statement();
+        assert!(locks.release(KEY, false) && !locks.release(KEY, false));
+        locks.begin_statement();
+        assert!(other.release(KEY, false));
     }
 
     #[test]

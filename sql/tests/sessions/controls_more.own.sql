@@ -40,6 +40,17 @@ b: select pg_try_advisory_lock(6);
 b: select pg_advisory_unlock_all()::text;
 a: select pg_advisory_unlock_all()::text;
 
+-- One that is released by the first attempt alone stays held.
+z: create procedure maybe() language plpgsql as $$ declare n int; begin select v into n from t where id = 16; if n = 160 then perform pg_advisory_unlock(6); end if; perform pg_advisory_xact_lock(5); update u set v = n where id = 16; end $$;
+a: select pg_advisory_lock(6)::text;
+b: select pg_advisory_lock(5)::text;
+a: call maybe();
+d: update t set v = 161 where id = 16;
+b: select pg_advisory_unlock(5);
+b: select pg_try_advisory_lock(6);
+a: select pg_advisory_unlock_all()::text;
+b: select pg_advisory_unlock_all()::text;
+
 -- The first part of a procedure is repeated, with its COMMIT.
 z: create procedure two_parts() language plpgsql as $$ declare n int; begin select v into n from t where id = 15; perform pg_advisory_xact_lock(5); update u set v = n where id = 15; commit; update u set v = v + 1000 where id = 15; end $$;
 b: select pg_advisory_lock(5)::text;
