@@ -60,7 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let setting = Setting::now(options);
     let directory = tools::scratch_directory(options.directory.as_deref())?;
     let mut lines = wire::measure(options, directory.path()).context("over the wire")?;
-    if !options.self_check {
+    if !options.self_check && options.serializability.is_usual() {
         lines.extend(procedures::measure(options, directory.path()).context("procedures in process")?);
         lines.extend(years::measure(options, directory.path()).context("checkpoints and restarts")?);
     }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::server::{Apart, Hyades, Instance, PASSWORD, PostgreSql, System, hyades_binary};
+use crate::server::{Instance, PASSWORD, Serializability, System, hyades_binary};
 use crate::tools;
 
 /// How long a server may take to start.
@@ -36,7 +36,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum)]
     peer: Option<Peer>,
     #[command(flatten)]
-    apart: Apart,
+    serializability: Serializability,
     /// Passed on to the programs: `-- --all` runs more applications of a test suite.
     #[arg(last = true)]
     arguments: Vec<String>,
@@ -76,10 +76,10 @@ const LANGUAGES: [Language; 4] = [
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let system = match options.peer {
-        Some(Peer::Postgres) => System::PostgreSql(PostgreSql { settings: vec!["fsync=off".to_owned()] }),
+        Some(Peer::Postgres) => System::PostgreSql(options.serializability.postgresql("fsync=off")),
         None => {
             let binary = hyades_binary(options.server.as_deref(), false)?;
-            System::Hyades(Hyades { control: options.apart.control, ..Hyades::usual(binary) })
+            System::Hyades(options.serializability.hyades(binary))
         }
     };
     let is_wanted =
@@ -104,7 +104,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             }
             client.command.args(&options.arguments);
             let start = Instant::now();
-            let outcome = run_client(&system, options.apart.serializable, &mut client.command)?;
+            let outcome = run_client(&system, &mut client.command)?;
             let seconds = start.elapsed().as_secs();
             match outcome {
                 Outcome::Passed(said) => {
@@ -126,13 +126,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// Runs the program against a fresh server, which must survive it.
-fn run_client(system: &System, serializable: bool, command: &mut Command) -> Result<Outcome> {
+fn run_client(system: &System, command: &mut Command) -> Result<Outcome> {
     let directory = tools::scratch_directory(None)?;
     let instance = Instance::create(system.clone(), directory.path().join("server"), Vec::new())?;
     let (mut server, _) = instance.start_ready(START_LIMIT)?;
-    if serializable {
-        instance.make_serializable()?;
-    }
     let [_, host, _, port, _, user] = &instance.client_arguments()[..] else {
         bail!("the harness names host, port and user");
     };

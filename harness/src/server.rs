@@ -47,6 +47,8 @@ pub(crate) struct Hyades {
     pub(crate) logs: Option<usize>,
     /// `None`: the server's default.
     pub(crate) control: Option<Control>,
+    /// Whether blocks are serializable unless they choose another level.
+    pub(crate) is_serializable: bool,
 }
 
 /// The concurrency controls, by their names on the server's command line.
@@ -73,9 +75,9 @@ impl Control {
     }
 }
 
-/// How transactions are kept apart. Options of commands that run the programs of others.
+/// What a program that is not ours sees of concurrency. Options of commands that run such programs.
 #[derive(clap::Args, Clone, Copy, Debug)]
-pub(crate) struct Apart {
+pub(crate) struct Serializability {
     /// The concurrency control of serializable transactions.
     #[arg(long, value_enum)]
     pub(crate) control: Option<Control>,
@@ -83,6 +85,24 @@ pub(crate) struct Apart {
     /// statements outside of blocks are, so the control says little about other programs.
     #[arg(long)]
     pub(crate) serializable: bool,
+}
+
+impl Serializability {
+    pub(crate) fn is_usual(self) -> bool {
+        self.control.is_none() && !self.serializable
+    }
+
+    /// Hyades like this.
+    pub(crate) fn hyades(self, binary: PathBuf) -> Hyades {
+        Hyades { control: self.control, is_serializable: self.serializable, ..Hyades::usual(binary) }
+    }
+
+    /// PostgreSQL with these settings, like this.
+    pub(crate) fn postgresql(self, setting: &str) -> PostgreSql {
+        let level = self.serializable.then_some("default_transaction_isolation=serializable");
+        let settings = [setting].into_iter().chain(level).map(str::to_owned).collect();
+        PostgreSql { settings }
+    }
 }
 
 /// The place of a server, which outlives its processes.
@@ -121,7 +141,7 @@ impl System {
 impl Hyades {
     /// As users start it: the server's own defaults.
     pub(crate) fn usual(binary: PathBuf) -> Hyades {
-        Hyades { binary, protocol: "taurus".to_owned(), logs: None, control: None }
+        Hyades { binary, protocol: "taurus".to_owned(), logs: None, control: None, is_serializable: false }
     }
 
     fn command(&self, data: &Path, port: u16) -> Command {
@@ -133,6 +153,9 @@ impl Hyades {
         }
         if let Some(control) = self.control {
             command.args(["--control", control.name()]);
+        }
+        if self.is_serializable {
+            command.args(["--isolation", "serializable"]);
         }
         command
     }
@@ -224,16 +247,6 @@ impl Instance {
         // more.
         drop(prober);
         result
-    }
-
-    /// From here on, transactions of new connections are serializable unless they choose another level.
-    pub(crate) fn make_serializable(&self) -> Result<()> {
-        let database = self.system.database();
-        self.connect()?
-            .batch_execute(&format!(
-                "alter database {database} set default_transaction_isolation = serializable"
-            ))
-            .context("the level of transactions")
     }
 
     pub(crate) fn connection_options(&self) -> postgres::Config {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::server::Apart;
+use crate::server::Serializability;
 
 /// What is measured, for how long, and where.
 #[derive(clap::Args, Clone)]
@@ -26,8 +26,9 @@ pub(crate) struct Options {
     /// Measures PostgreSQL against itself: how far from 1 are the ratios of two equal systems?
     #[arg(long)]
     pub(super) self_check: bool,
+    /// With one of these, only what runs over the wire is measured.
     #[command(flatten)]
-    pub(super) apart: Apart,
+    pub(super) serializability: Serializability,
     /// Prints JSON instead of the table.
     #[arg(long)]
     pub(super) json: bool,

@@ -12,7 +12,7 @@ use super::table::{Line, Target};
 use super::turns::{ProcessorTarget, Side, Turn, by_turns_with_processor};
 use super::{applications, call};
 use crate::pgbench::{self, Run};
-use crate::server::{Hyades, Instance, PostgreSql, System, with_prefix};
+use crate::server::{Instance, System, with_prefix};
 use crate::tools::{self, Spread, quantile};
 
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -65,9 +65,8 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
     if chosen.is_empty() && !wants_latency && !wants_call && !wants_applications {
         return Ok(Vec::new());
     }
-    let peer = System::PostgreSql(PostgreSql { settings: vec!["shared_buffers=1GB".to_owned()] });
-    let control = options.apart.control;
-    let hyades = System::Hyades(Hyades { control, ..Hyades::usual(tools::shipped().join("hyades")) });
+    let peer = System::PostgreSql(options.serializability.postgresql("shared_buffers=1GB"));
+    let hyades = System::Hyades(options.serializability.hyades(tools::shipped().join("hyades")));
     let ours = if options.self_check { peer.clone() } else { hyades };
     let sides = [start(options, ours, &directory.join("a"))?, start(options, peer, &directory.join("b"))?];
     let mut lines = Vec::new();
@@ -95,9 +94,6 @@ fn start(options: &Options, system: System, directory: &Path) -> Result<Side> {
     eprintln!("{name}: loading scale {}", options.scale);
     let instance = Instance::create(system, directory.to_path_buf(), options.prefix())?;
     let (server, _) = instance.start_ready(START_LIMIT)?;
-    if options.apart.serializable {
-        instance.make_serializable()?;
-    }
     pgbench::initialize(&instance, options.scale).with_context(|| name.clone())?;
     let warm_up = run_of("select-only", 8, WARM_UP_SECONDS);
     pgbench::run(&instance, &warm_up, directory).with_context(|| name)?;

@@ -61,7 +61,7 @@ impl Profile {
     }
 }
 
-/// The numbers behind which names are abbreviated, and the indices that they got here.
+/// The numbers that stand for names, and the indices that they got here.
 #[derive(Debug, Default)]
 struct Names(HashMap<String, usize>);
 
