@@ -41,6 +41,7 @@ mod tests {
         }
         let used = of_this_thread().saturating_sub(before);
         assert!(used <= begun.elapsed(), "{used:?}");
+        assert_eq!(used.is_zero(), !Path::new("/proc/thread-self/schedstat").exists());
         assert_eq!(of_threads(|name| name == "no thread"), Duration::ZERO);
     }
 }

@@ -160,8 +160,8 @@ pub struct Config {
     pub log_directories: Vec<PathBuf>,
     pub protocol: ProtocolKind,
     pub control: ControlKind,
-    /// For comparison, under a control without read locks: a transaction fails if others have locked what it
-    /// has read, or changed it at whatever time, as in Silo (`txn::writes::look`).
+    /// For comparison, under a control without read locks: a transaction fails if others are writing what it
+    /// has read, or have changed it at whatever time, as in Silo (`txn::writes::look`).
     pub fails_beside_writers: bool,
     /// Number of logs of the next incarnation, if it has parallel logs.
     pub logs: usize,

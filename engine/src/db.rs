@@ -171,9 +171,9 @@ pub trait Work: Send {
     /// transaction. Needed after anything was evaluated outside of [`Work::run`].
     fn note_draws(&mut self, environment: &mut Environment);
     fn savepoint(&mut self) -> Savepoint;
-    /// Undoes everything since the savepoint, but keeps the locks. Also withdraws a pending wait. An error
-    /// answer may go out when the returned handle is durable (pitfall 7), because it reveals what the
-    /// transaction has seen.
+    /// Undoes everything since the savepoint; a serializable transaction keeps its locks. Also withdraws a
+    /// pending wait. An error answer may go out when the returned handle is durable (pitfall 7), because it
+    /// reveals what the transaction has seen.
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability;
     /// Whether a commit would take far less than a quantum, so that it need not run as a guest. The commit
     /// never asks for memory.

@@ -122,10 +122,6 @@ pub struct Simulated {
     /// Processor time of the workers for each transaction, and of the loggers.
     pub worker_ns: f64,
     pub logger_ns: f64,
-    /// Of loggers.
-    pub wakes: u64,
-    pub blocks: u64,
-    pub stored_bytes: u64,
 }
 
 /// Runs a setting.

@@ -81,8 +81,9 @@ pub(crate) const STUDIES: &[Study] = &[
         source: "our own",
         evidence: Evidence::Measured,
         note: "YCSB with sixteen accesses, logs in memory. Without locks a transaction copies what it reads and looks at it \
-               again at its commit time. By the rule of Silo it fails if another one has that locked; otherwise only one \
-               that has committed before counts.",
+               again at its commit time. By the rule of Silo it fails if another one is writing that, or has changed it; \
+               otherwise only one that has committed before counts. Silo writes when it commits, so another one is in the \
+               way for a shorter time than here.",
         axis: "theta, half of the accesses write",
         figures: &[Figure::Rate, Figure::BegunAgain],
         claims: &[at_least("0", "taurus:command:occ"), at_least("0", "taurus:command:mvcc")],

@@ -121,35 +121,35 @@ impl Load {
         Load::Tpcc { mix, warehouses: 4 }
     }
 
-    /// For trying out, with less data.
     pub fn workload(self, size: Size) -> Box<dyn Workload> {
-        match self {
-            Load::Ycsb { rows, accesses, theta } => {
-                Box::new(ycsb(size, (rows, accesses), Load::READ_SHARE, theta))
-            }
-            Load::MostlyRead { theta } => Box::new(ycsb(size, (YCSB_ROWS, 16), 0.95, theta)),
-            Load::Tpcc { mix, warehouses } => {
-                let scale = if size == Size::Quick { Scale::SMALL } else { Scale::SPEC };
-                Box::new(Tpcc { warehouses, scale, mix })
-            }
+        match self.traffic(size) {
+            Traffic::Ycsb(ycsb) => Box::new(ycsb),
+            Traffic::Tpcc(tpcc) => Box::new(tpcc),
         }
     }
 
-    /// If it is YCSB.
-    pub(crate) fn ycsb(self, size: Size) -> Option<Ycsb> {
+    /// For trying out, with less data.
+    pub(crate) fn traffic(self, size: Size) -> Traffic {
+        let is_quick = size == Size::Quick;
+        let ycsb = |rows: u64, accesses, read_share, theta| {
+            let rows = if is_quick { rows.min(20_000) } else { rows };
+            Traffic::Ycsb(Ycsb { rows, accesses, read_share, theta })
+        };
         match self {
-            Load::Ycsb { rows, accesses, theta } => {
-                Some(ycsb(size, (rows, accesses), Load::READ_SHARE, theta))
+            Load::Ycsb { rows, accesses, theta } => ycsb(rows, accesses, Load::READ_SHARE, theta),
+            Load::MostlyRead { theta } => ycsb(YCSB_ROWS, 16, 0.95, theta),
+            Load::Tpcc { mix, warehouses } => {
+                let scale = if is_quick { Scale::SMALL } else { Scale::SPEC };
+                Traffic::Tpcc(Tpcc { warehouses, scale, mix })
             }
-            Load::MostlyRead { theta } => Some(ycsb(size, (YCSB_ROWS, 16), 0.95, theta)),
-            Load::Tpcc { .. } => None,
         }
     }
 }
 
-fn ycsb(size: Size, (rows, accesses): (u64, u64), read_share: f64, theta: f64) -> Ycsb {
-    let rows = if size == Size::Quick { rows.min(20_000) } else { rows };
-    Ycsb { rows, accesses, read_share, theta }
+/// The transactions of a load.
+pub(crate) enum Traffic {
+    Ycsb(Ycsb),
+    Tpcc(Tpcc),
 }
 
 /// Variants that are measured in turns, under one setting.

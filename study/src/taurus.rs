@@ -18,7 +18,10 @@ const ON_NVME: &str = "The paper had 80 threads and eight NVMe drives. Here one 
      bandwidth for each worker. With so few workers there is nothing that a single log would be contended for: the paper's \
      differences begin where these curves end.";
 
-const SIMULATED: &str = "As many processors as the paper's machine had (96), each as fast as one of this machine, all of them      equally far apart; two-phase locking; eight drives of 2 GB/s with a log on each, and one for a serial log. The model knows      this engine, not the paper's: what a transaction costs, which lines of memory it writes. It does not know that      processors share the bandwidth of memory.";
+const SIMULATED: &str = "As many processors as the paper's machine had (96), each as fast as one of this machine, all of them \
+     equally far apart; two-phase locking; eight drives of 2 GB/s with a log on each, and one for a serial log. The model \
+     knows this engine, not the paper's: what a transaction costs, which lines of memory it writes. It does not know that \
+     processors share the bandwidth of memory.";
 
 fn hard_disks(_: Size) -> Vec<Group> {
     [("YCSB", Load::YCSB), ("Payment", Load::tpcc(Mix::Payment)), ("New-Order", Load::tpcc(Mix::NewOrder))]

@@ -272,3 +272,23 @@ impl Owned {
         unsafe { self.0.free() };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::HeapBytes;
+
+    #[test]
+    fn copies_are_right_whatever_their_length() {
+        let mut copy = vec![7; 300];
+        for length in 0..=260_usize {
+            let bytes: Vec<u8> = (0..length).map(|at| (at * 7 + length) as u8).collect();
+            let stored = HeapBytes::new(&bytes);
+            // SAFETY: it is freed after its last use, and no other thread has it.
+            unsafe {
+                stored.copy_into(&mut copy);
+                stored.free();
+            }
+            assert_eq!(copy, bytes);
+        }
+    }
+}

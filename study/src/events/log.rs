@@ -78,7 +78,6 @@ pub(super) struct Log {
     /// When the last block was begun. `None` after having slept.
     pub(super) last_write: Option<u64>,
     pub(super) blocks: u64,
-    pub(super) stored_bytes: u64,
     /// The end of the last anchor, or where the log was when others got theirs.
     pub(super) anchored: u64,
     /// The stamp that the last milestone names, the one that the last durable one does, and those between.
@@ -111,7 +110,6 @@ impl Log {
             at: At::Look,
             last_write: None,
             blocks: 0,
-            stored_bytes: 0,
             anchored: 0,
             named: 0,
             durable_stamp: 0,

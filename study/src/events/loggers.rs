@@ -18,7 +18,6 @@ impl Simulation<'_> {
             At::Lingers if is_urgent => self.logs[log].at = At::Hurries,
             _ => return 0,
         }
-        self.wakes += 1;
         let at = self.processors.now() + self.costs.wake_ns;
         self.processors.wake_at(self.thread_of_log(log), at);
         self.costs.unpark_ns
@@ -73,7 +72,6 @@ impl Simulation<'_> {
                 At::Computes { end, bytes } => {
                     let one = &mut self.logs[log];
                     one.at = At::Durable { end };
-                    one.stored_bytes += bytes;
                     if let Some(device) = &mut one.device {
                         let done = device.write(now, bytes);
                         if done > now {

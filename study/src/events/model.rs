@@ -15,7 +15,7 @@ use hyades_bench::workload::ycsb::Ycsb;
 use super::{Costs, Rule, Setting, Simulated, Speed, simulate_with};
 use crate::crossing::{self, Crossing};
 use crate::results::{Outcome, Results};
-use crate::study::{Figure, Group, IN_FLIGHT, Load, Size, every};
+use crate::study::{Figure, Group, IN_FLIGHT, Load, Size, Traffic, every};
 
 /// A curve with a larger error on any setting that was measured is not shown.
 pub const LARGEST_ERROR: f64 = 0.15;
@@ -122,7 +122,7 @@ pub(crate) fn run(results: &Results, size: Size) -> Option<Modelled> {
 fn modelled(results: &Results, size: Size, crossing: Crossing) -> Option<Modelled> {
     let calibrated = calibration().map(|group| results.find(&group.key(size)));
     let calibrated = calibrated.into_iter().collect::<Option<Vec<&Outcome>>>()?;
-    let traffic = Load::YCSB.ycsb(size)?;
+    let Traffic::Ycsb(traffic) = Load::YCSB.traffic(size) else { return None };
     let zipf = Zipf::new(traffic.rows, traffic.theta);
     let inputs: Vec<(Variant, Costs)> = calibrate(&calibrated, &crossing, traffic, &zipf);
     let mut runs = Vec::new();

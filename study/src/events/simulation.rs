@@ -38,7 +38,6 @@ pub(super) struct Simulation<'s> {
     pub(super) working: usize,
     pub(super) ended: u64,
     pub(super) counted: u64,
-    pub(super) wakes: u64,
     /// Workers that have got a lock, for a moment.
     pub(super) woken: Vec<usize>,
 }
@@ -50,7 +49,7 @@ pub(super) struct Epochs {
     pub(super) closed: u64,
     /// The last one in which a record has a place.
     pub(super) used: u64,
-    /// The end of the current one, once a record is in it.
+    /// Whether the end of the current one is set, because a record is in it.
     is_running: bool,
 }
 
@@ -76,7 +75,6 @@ impl<'s> Simulation<'s> {
             working: setting.workers,
             ended: 0,
             counted: 0,
-            wakes: 0,
             woken: Vec::new(),
             setting,
             costs,
@@ -116,9 +114,6 @@ impl<'s> Simulation<'s> {
             begun_again: sum(|worker| worker.begun_again),
             worker_ns: used as f64 / done,
             logger_ns: loggers as f64 / done,
-            wakes: self.wakes,
-            blocks: self.logs.iter().map(|log| log.blocks).sum(),
-            stored_bytes: self.logs.iter().map(|log| log.stored_bytes).sum(),
         }
     }
 

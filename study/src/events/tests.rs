@@ -114,7 +114,7 @@ fn an_answer_waits_for_its_epoch() {
 }
 
 #[test]
-fn two_workers_on_one_row_reach_the_rate_of_one() {
+fn three_workers_on_one_row_reach_the_rate_of_two() {
     let traffic = Ycsb { rows: 1, accesses: 1, read_share: 0.0, theta: 0.0 };
     let costs = Costs { transaction_ns: 2_000.0, ..COSTS };
     for rule in EVERY_RULE {

@@ -355,7 +355,11 @@ fn what_a_snapshot_sees_adds_up() {
     const RECORDS: usize = 4;
     const TOTAL: u64 = 1000 * RECORDS as u64;
     let histories = Arc::new(Histories::new(0, CommitClock::new()));
-    let row = |amount: u64| [amount.to_le_bytes(), (!amount).to_le_bytes()].concat();
+    // So long that they are copied in chunks, and in words after those.
+    let row = |amount: u64| {
+        let pair = [amount.to_le_bytes(), (!amount).to_le_bytes()].concat();
+        [pair.repeat(9), amount.to_le_bytes()[..4].to_vec()].concat()
+    };
     let records: Vec<OwnedRecord> = (0..2 * RECORDS).map(|_| OwnedRecord::with_row(&row(1000))).collect();
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
