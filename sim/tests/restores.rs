@@ -399,8 +399,8 @@ fn a_time_in_an_open_epoch_has_nothing_of_what_came_after_the_checkpoint() {
     assert_eq!(in_the_end.ledger, BTreeSet::from([0, 1, 2]));
 }
 
-/// What is found of a moment in the middle of an epoch of this length, after a checkpoint in the same one, and
-/// of the end. `None` if the checkpoint was not taken before the moment.
+/// What is found of a moment in the middle of an epoch of this length, after a checkpoint in the same one,
+/// and of the end. `None` if the checkpoint was not taken before the moment.
 fn checkpoint_within(epoch: Duration) -> Option<[Observed; 2]> {
     let scenario = Scenario::silor(2);
     let disk = SimulatedDisk::new(1);
