@@ -138,6 +138,10 @@ impl Session {
                 } else {
                     self.roll_back();
                 }
+                if let Some(locks) = &self.view.environment.advisory_locks {
+                    // What has come to an end is not repeated.
+                    locks.begin_statement();
+                }
                 self.begin();
                 self.state = State::Implicit;
                 self.implicit.statements = 0;

@@ -164,10 +164,6 @@ impl Session {
         self.checking = None;
         self.view.environment.deferred.clear();
         self.view.environment.go_back(&Gathered::default());
-        if let Some(locks) = &self.view.environment.advisory_locks {
-            // What has come to an end is not repeated.
-            locks.begin_statement();
-        }
         self.listen_changes.clear();
         self.cursors.lock().end_transaction(is_committed);
         self.view.settings.end_transaction(is_committed);
