@@ -27,7 +27,8 @@ use hyades_engine::log::store::LogIdentity;
 use hyades_engine::log::store::block::{
     BLOCK_HEADER_BYTES, BlockHeader, SegmentHeader, check_block, decode_block_header, encode_block_header,
 };
-use hyades_engine::lsn::LsnVector;
+use hyades_engine::lsn::{Lsn, LsnVector};
+use hyades_engine::protocol::RecordId;
 use hyades_engine::recovery::salvage::{Salvage, salvage};
 use hyades_engine::recovery::state_hash;
 use hyades_types::definition::{TableId, TableName};
@@ -64,6 +65,8 @@ struct Logged {
     start: u64,
     end: u64,
     vector: LsnVector,
+    /// The (last) log records that it names, with a protocol whose records do.
+    named: Vec<RecordId>,
     /// Its number in the script. The schema has none.
     number: Option<usize>,
     is_call: bool,
@@ -245,6 +248,7 @@ impl Subject {
                             start: entry.start.0,
                             end: entry.end.0,
                             vector: transaction.positions_up_to(&cut.limit),
+                            named: transaction.follows.ids().to_vec(),
                             number,
                             is_call,
                         });
@@ -465,11 +469,11 @@ impl Subject {
                 let is_damaged = damages.iter().any(|damage| damage.log == log);
                 !is_damaged && salvaged.is_some_and(|salvaged| position > salvaged.end(log).0)
             };
-            let is_zombie = |one: &Logged| {
+            let follows_beyond = |one: &Logged| {
                 is_beyond(one.log, one.end)
                     || (0..incarnation.logs).any(|log| is_beyond(log, one.vector.get(log).0))
             };
-            let ours: Vec<&Logged> = ours.into_iter().filter(|one| !is_zombie(one)).collect();
+            let ours = without_zombies(ours, follows_beyond);
             let mut is_dropped: Vec<bool> = ours
                 .iter()
                 .map(|one| {
@@ -622,6 +626,21 @@ impl Subject {
         let dependent = affected.len() as u64 - hit;
         Ok(Outcome { all, kept, hit, dependent, needless: all - kept - hit - dependent })
     }
+}
+
+/// The transactions without the zombies: those that follow something beyond the end of a log, directly or,
+/// where their records name others, through what these name. An LSN vector says both at once.
+fn without_zombies(transactions: Vec<&Logged>, follows_beyond: impl Fn(&Logged) -> bool) -> Vec<&Logged> {
+    let id = |one: &Logged| RecordId::new(one.log, Lsn(one.end));
+    let (mut found, mut left): (Vec<_>, Vec<_>) =
+        transactions.into_iter().partition(|one| follows_beyond(one));
+    let mut zombies = BTreeSet::new();
+    while !found.is_empty() {
+        zombies.extend(found.into_iter().map(id));
+        (found, left) =
+            left.into_iter().partition(|one| one.named.iter().any(|named| zombies.contains(named)));
+    }
+    left
 }
 
 fn config(options: &SubjectOptions, disk: &SimulatedDisk) -> Config {
