@@ -4,7 +4,8 @@
 //! * the IR: `ir` (instructions), `slots` (numbers of registers, rows and cursors), `expression`, `deep`
 //!   (trees beyond a thread's stack), `stage` (sorting and grouping, left to the front end),
 //!   `cursor_statement`, `conditions` (names of errors that a block handles);
-//! * about it: `effects` (what an instruction does, for every analysis), `listing` (as text);
+//! * about it: `effects` (what an instruction does, for every analysis), `read_columns` (how much of a row is
+//!   read), `listing` (as text);
 //! * a run: `frame` and `buffers` (its state), `interpret` (the loop), `execute` (a function for each
 //!   instruction), `evaluate` (values of expressions);
 //! * data: `access` (what a procedure may do to it), `first_row` (a row made elsewhere), `look_ahead` and
@@ -33,6 +34,7 @@ mod join_table;
 mod joined_row;
 pub mod listing;
 mod look_ahead;
+mod read_columns;
 mod slots;
 mod spilled_join;
 mod spool;

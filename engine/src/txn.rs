@@ -33,6 +33,7 @@ use crate::log::record::OperationsWriter;
 use crate::protocol::{AppendProgress, Protocol};
 use crate::storage::history::{Histories, HistoryWriter, Snapshot};
 use crate::storage::record::Record;
+use crate::storage::row::RowCopy;
 use crate::storage::scan_batch::ScanBatch;
 use crate::storage::secondary_index::SecondaryIndex;
 use crate::storage::table::{Table, TableState};
@@ -390,14 +391,15 @@ pub trait Access: Send {
 
     /// The row under `key`, if there is one. Unless it is read at a snapshot, it is locked, present or
     /// absent, until this transaction ends. A row that is skipped counts as absent. `ahead` is what was found
-    /// under the same key earlier; `buffer` takes the version of a snapshot.
+    /// under the same key earlier; `copy` takes the version of a snapshot, if no more is done with it than
+    /// read its leading columns only that part.
     fn read_point<'g>(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
         intent: Intent,
         ahead: Option<FoundAhead<'g>>,
-        buffer: &mut Vec<u8>,
+        copy: RowCopy<'_>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>>;
 

@@ -2,7 +2,7 @@
 
 use hyades_types::value::Value;
 
-use crate::storage::row::RowPatch;
+use crate::storage::row::{Leading, RowPatch};
 
 /// A row that was read or written, and the primary key under which it was found.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +11,8 @@ pub struct RowBuffer {
     pub bytes: Vec<u8>,
     /// The primary key in index order (see `value::key`).
     pub key: Vec<u8>,
+    /// What is read of a row that is copied ([`Procedure::leading`](super::ir::Procedure)).
+    pub leading: Leading,
 }
 
 /// Buffers of one frame that writes reuse.

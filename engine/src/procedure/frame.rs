@@ -249,6 +249,9 @@ impl Frame {
         let procedure = &self.procedure;
         self.registers.resize(usize::from(procedure.registers), Value::Null);
         self.rows.resize_with(usize::from(procedure.rows), RowBuffer::default);
+        for (row, leading) in self.rows.iter_mut().zip(&procedure.leading) {
+            row.leading = *leading;
+        }
         self.cursors.resize_with(usize::from(procedure.cursors), CursorState::default);
         self.spools.resize_with(usize::from(procedure.spools), Spool::default);
         self.joins.resize_with(usize::from(procedure.joins), JoinTable::default);

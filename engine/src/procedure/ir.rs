@@ -31,7 +31,7 @@ pub use super::slots::{
     CalleeIndex, CursorSlot, JoinSlot, Label, Register, RowSlot, SpoolSlot, StageIndex, TableIndex,
 };
 pub use super::stage::{LaterRows, Stage, StageRows, StageRun};
-use crate::storage::row::RowLayout;
+use crate::storage::row::{Leading, RowLayout};
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
@@ -69,6 +69,8 @@ pub struct Procedure {
     pub parameters: Vec<SqlType>,
     pub registers: u16,
     pub rows: u16,
+    /// For each row slot, the part of a row that is read of it.
+    pub leading: Vec<Leading>,
     pub cursors: u16,
     pub tables: Vec<TableReference>,
     pub code: Vec<Instruction>,

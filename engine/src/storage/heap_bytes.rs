@@ -23,7 +23,11 @@ use crossbeam_epoch::Guard;
 
 use hyades_types::memory::in_database;
 
+use super::row::Leading;
+
 const WORD_BYTES: usize = size_of::<u32>();
+/// Shorter rows are copied as a whole: to find out where a part ends costs as much.
+const COPIED_WHOLE: usize = 128;
 /// What [`copy_chunk`] copies at once.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const CHUNK_WORDS: usize = 64 / WORD_BYTES;
@@ -118,6 +122,36 @@ impl HeapBytes {
         unsafe { copy_words(words, out.as_mut_ptr()) };
         // SAFETY: at least this many bytes have been written, since they were written in whole words.
         unsafe { out.set_len(length) };
+    }
+
+    /// Copies the leading part of a row, which a writer may be changing: see the module head.
+    ///
+    /// # Safety
+    /// As for [`HeapBytes::bytes`].
+    #[inline]
+    pub(super) unsafe fn copy_leading_into(self, leading: Leading, out: &mut Vec<u8>) {
+        // SAFETY: as promised.
+        let (words, length) = unsafe { (self.words(), self.length()) };
+        if leading.is_whole() || length <= COPIED_WHOLE || leading.header_bytes() > length {
+            // SAFETY: as promised.
+            return unsafe { self.copy_into(out) };
+        }
+        out.clear();
+        out.reserve(words.len() * WORD_BYTES);
+        let (header, rest) = words.split_at(leading.header_bytes().div_ceil(WORD_BYTES));
+        let copied = header.len() * WORD_BYTES;
+        // SAFETY: there is room for all words; what is in the vector has been written.
+        let part = unsafe {
+            copy_words(header, out.as_mut_ptr());
+            out.set_len(copied.min(length));
+            leading.bytes(out).clamp(out.len(), length)
+        };
+        let rest = &rest[..part.div_ceil(WORD_BYTES) - header.len()];
+        // SAFETY: as before; at least `part` bytes have been written.
+        unsafe {
+            copy_words(rest, out.as_mut_ptr().add(copied));
+            out.set_len(part);
+        }
     }
 
     /// Puts bytes in the place of those at `offset`, word by word.
@@ -275,7 +309,10 @@ impl Owned {
 
 #[cfg(test)]
 mod tests {
+    use hyades_types::value::{SqlType, Value};
+
     use super::HeapBytes;
+    use crate::storage::row::{Leading, RowLayout};
 
     #[test]
     fn copies_are_right_whatever_their_length() {
@@ -289,6 +326,37 @@ mod tests {
                 stored.free();
             }
             assert_eq!(copy, bytes);
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_row_ends_with_its_last_column() {
+        let layout = RowLayout::new(&[SqlType::Integer, SqlType::Text, SqlType::SmallInt, SqlType::Text]);
+        let mut copy = vec![7; 300];
+        for (first, second) in (0..=130).flat_map(|first| [0, 1, 2, 3, 200].map(|second| (first, second))) {
+            let text = |letter: &str, length| Value::text(letter.repeat(length));
+            let mut bytes = Vec::new();
+            layout.encode(
+                &[Value::Integer(5), text("a", first), Value::SmallInt(6), text("b", second)],
+                &mut bytes,
+            );
+            let stored = HeapBytes::new(&bytes);
+            let end = layout.header_bytes() + first;
+            for (last, needed) in [(0, layout.header_bytes()), (1, end), (2, end), (3, bytes.len())] {
+                // SAFETY: it is freed after its last use, and no other thread has it.
+                unsafe { stored.copy_leading_into(layout.leading(last), &mut copy) };
+                assert!(copy.len() >= needed && bytes.starts_with(&copy), "{last} of {first}, {second}");
+                assert!(bytes.len() < 250 || copy.len() <= needed + 3 || last == 3, "{last} of {first}");
+            }
+            // SAFETY: as before. A number that is torn leads nowhere.
+            unsafe {
+                let other = RowLayout::new(&[SqlType::Text, SqlType::Text]);
+                stored.copy_leading_into(other.leading(0), &mut copy);
+                assert!(bytes.starts_with(&copy));
+                stored.copy_leading_into(Leading::WHOLE, &mut copy);
+                assert_eq!(copy, bytes);
+                stored.free();
+            }
         }
     }
 }

@@ -44,7 +44,7 @@ use hyades_types::memory::in_database;
 use super::heap_bytes::HeapBytes;
 use super::history::{Before, Handle, HistoryWriter, Kept};
 use super::prefetch::prefetch;
-use super::row::pieces;
+use super::row::{Leading, pieces};
 
 /// Marks a record that has left its index; no allocation has this address, they are aligned to 4.
 const REMOVED: *mut u32 = std::ptr::without_provenance_mut(1);
@@ -294,6 +294,18 @@ impl Record {
         };
         // SAFETY: as in `row`.
         unsafe { row.copy_into(out) };
+        true
+    }
+
+    /// As [`Record::copy_row`], of a part of the row.
+    #[inline]
+    pub(super) fn copy_leading(&self, leading: Leading, out: &mut Vec<u8>, _guard: &Guard) -> bool {
+        let Some(row) = handle(self.row.load(Ordering::Acquire)) else {
+            out.clear();
+            return false;
+        };
+        // SAFETY: as in `row`.
+        unsafe { row.copy_leading_into(leading, out) };
         true
     }
 

@@ -32,6 +32,7 @@
 //!
 //! Files:
 //! * `array_content`, `number_content`, `row_content`: the forms of such values;
+//! * `leading`: the part of a row that has the columns up to a last one;
 //! * `patch`: what an update in place changes.
 //!
 //! Invariants:
@@ -41,6 +42,7 @@
 //!    in another form.)
 
 mod array_content;
+mod leading;
 mod number_content;
 mod patch;
 mod row_content;
@@ -57,6 +59,7 @@ use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
 use hyades_types::{key, numeric, text};
 
+pub use self::leading::{Leading, RowCopy};
 pub use self::patch::RowPatch;
 pub(crate) use self::patch::{invert, is_inside, leads_to, overwrite, pieces};
 

@@ -8,6 +8,7 @@ use hyades_types::error::Result;
 
 use super::history::{Handle, Histories, HistoryWriter, LATEST, Snapshot, Verdict, Version};
 use super::record::Record;
+use super::row::{Leading, RowCopy};
 use crate::mutant::{self, Mutant};
 
 /// The version that a reader finds in a record.
@@ -337,7 +338,7 @@ impl Histories {
         record: &Record,
         snapshot: &Snapshot,
         own: &HistoryWriter,
-        row: &mut Vec<u8>,
+        row: RowCopy<'_>,
         follow: impl FnMut(&[AtomicU64]),
         guard: &Guard,
     ) -> Result<bool> {
@@ -351,7 +352,7 @@ impl Histories {
         record: &Record,
         snapshot: &Snapshot,
         own: &HistoryWriter,
-        row: &mut Vec<u8>,
+        row: RowCopy<'_>,
         follow: impl FnMut(&[AtomicU64]),
         guard: &Guard,
     ) -> Result<SeenVersion> {
@@ -364,13 +365,14 @@ impl Histories {
         record: &Record,
         snapshot: &Snapshot,
         own: &HistoryWriter,
-        row: &mut Vec<u8>,
+        row: RowCopy<'_>,
         mut follow: impl FnMut(&[AtomicU64]),
         guard: &Guard,
     ) -> Result<SeenVersion> {
+        let RowCopy { bytes: row, mut leading } = row;
         'anew: loop {
             let newest = record.writer();
-            let mut is_there = record.copy_row(row, guard);
+            let mut is_there = record.copy_leading(leading, row, guard);
             if !record.is_of(newest) {
                 continue;
             }
@@ -390,6 +392,11 @@ impl Histories {
                     Verdict::Seen { mark, time, .. } => {
                         (committed, seen) = (time, Some(mark));
                         break;
+                    }
+                    Verdict::Unseen(_) if !leading.is_whole() => {
+                        // What was there before may have changed behind that part.
+                        leading = Leading::WHOLE;
+                        continue 'anew;
                     }
                     Verdict::Unseen(version) => {
                         if IS_CHECKED && snapshot.time() == LATEST {

@@ -22,7 +22,7 @@ use super::{
 use crate::log::record::command::WriteSetHash;
 use crate::storage::history::Handle;
 use crate::storage::record::Record;
-use crate::storage::row::overwrite;
+use crate::storage::row::{RowCopy, overwrite};
 use crate::storage::table::Table;
 
 /// See the module head.
@@ -96,7 +96,7 @@ impl<'w> ReplayAccess<'w> {
     }
 
     /// Copies the row that the call has seen; false if there was none.
-    fn read(&self, record: &Record, row: &mut Vec<u8>, guard: &Guard) -> Result<bool> {
+    fn read(&self, record: &Record, row: RowCopy<'_>, guard: &Guard) -> Result<bool> {
         let VersionWriter { history, view, .. } = &*self.writer;
         self.writer.histories().read(record, view, history, row, |_| {}, guard)
     }
@@ -135,7 +135,7 @@ impl<'w> ReplayAccess<'w> {
             }
             let Some(record) = state.index().get(&key, guard) else { continue };
             let mut its_columns = Vec::with_capacity(columns.len());
-            if self.read(record, &mut row, guard)? {
+            if self.read(record, RowCopy::whole(&mut row), guard)? {
                 index.append_columns(state.layout(), &row, &mut its_columns);
                 if its_columns == columns {
                     return Ok(Some(Duplicate { index: number, is_seen: true }));
@@ -160,7 +160,7 @@ impl Access for ReplayAccess<'_> {
         key: &[u8],
         _intent: Intent,
         ahead: Option<FoundAhead<'g>>,
-        buffer: &mut Vec<u8>,
+        copy: RowCopy<'_>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
         let early = ahead.and_then(|found| found.in_state(table.state(guard)));
@@ -168,7 +168,7 @@ impl Access for ReplayAccess<'_> {
         let Some(record) = early.or_else(|| find_record(table, key, guard)) else {
             return Ok(Found::Nothing);
         };
-        let is_there = self.read(record, buffer, guard)?;
+        let is_there = self.read(record, copy, guard)?;
         Ok(if is_there { Found::Copied } else { Found::Nothing })
     }
 
@@ -194,7 +194,7 @@ impl Access for ReplayAccess<'_> {
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
         while let Some(record) = next_record(table, cursor, guard)? {
-            if self.read(record, buffer, guard)? && cursor.finds(table, buffer, guard) {
+            if self.read(record, RowCopy::whole(buffer), guard)? && cursor.finds(table, buffer, guard) {
                 return Ok(Found::Copied);
             }
             note_passed()?;
@@ -209,7 +209,7 @@ impl Access for ReplayAccess<'_> {
             return Ok(Insertion::Duplicate(duplicate));
         }
         if let Some(record) = find_record(table, key, &guard)
-            && self.read(record, &mut Vec::new(), &guard)?
+            && self.read(record, RowCopy::whole(&mut Vec::new()), &guard)?
         {
             return Ok(Insertion::Duplicate(Duplicate { index: None, is_seen: true }));
         }

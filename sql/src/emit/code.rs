@@ -526,6 +526,7 @@ impl Code {
             casts: self.casts.take(),
             ..Procedure::default()
         };
+        procedure.note_leading();
         procedure.asks_catalog = procedure.looks_at_catalog();
         let is_view = |used: &TableReference| used.definition.view.is_some();
         procedure.uses_unopened = !procedure.types.is_empty()

@@ -14,6 +14,7 @@ fn compiled(body: &str) -> Arc<Procedure> {
     let database = Database::with_engine(Arc::clone(&engine) as Arc<dyn Engine>);
     let mut connection = database.connect().expect("a connection");
     connection.execute("create table t (id int primary key, v int not null)", &[]).expect("a table");
+    connection.execute("create table wide (id int primary key, v int, late text)", &[]).expect("a table");
     let create = format!(
         "create procedure p(a int, inout b int) language plpgsql as $$ declare x int; y int; begin {body} end $$"
     );
@@ -118,6 +119,25 @@ fn the_way_without_errors_does_not_jump() {
     assert_eq!(jumps(&format!("{found} b := x;")), 0);
     assert_eq!(jumps(&format!("{LOCK} b := x + 1; {LOCK} b := b + x;")), 0);
     assert_eq!(jumps("loop b := b + 1; end loop;"), 1);
+}
+
+#[test]
+fn what_is_not_read_of_a_row_is_not_copied() {
+    // Of each row slot, whether all of its row is copied.
+    let copies = |body: &str| {
+        let procedure = compiled(body);
+        procedure.leading.iter().map(|leading| leading.is_whole()).collect::<Vec<bool>>()
+    };
+    let read = "select v into x from wide where id = a;";
+    assert_eq!(copies(read), [false]);
+    assert_eq!(copies("select 1 into x from wide where id = a;"), [false]);
+    assert_eq!(copies("select length(late) into x from wide where id = a;"), [true]);
+    assert_eq!(copies("select v into x from wide where id = a and late = 'x';"), [true]);
+    assert_eq!(copies("select v into x from wide where id = a for update;"), [true]);
+    assert_eq!(copies("select v into x from wide where id < a limit 1;"), [true]);
+    assert_eq!(copies("update wide set v = 1 where id = a;"), [true]);
+    // There is nothing to leave out.
+    assert_eq!(copies("select v into x from t where id = a;"), [true]);
 }
 
 /// The keys that loops announce.

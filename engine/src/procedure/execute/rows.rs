@@ -12,7 +12,7 @@ use crate::procedure::ir::{
     Arbiter, CursorSlot, Direction, Expr, Given, IndexNumber, Instruction, Intent, Label, Procedure, RowSlot,
     ScanRange, Strength, TableIndex, TableReference,
 };
-use crate::storage::row::RowPatch;
+use crate::storage::row::{RowCopy, RowPatch};
 use crate::txn::{Access, Chosen, Duplicate, Flow, Found, Insertion, Interrupt, NewRow, RowInPlace};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::Value;
@@ -69,8 +69,8 @@ impl<'r, T: Access> Run<'r, T> {
         }
         let ahead = self.ahead.as_mut().and_then(|ahead| ahead.take(&reference.table, key));
         let buffer = &mut self.frame.rows[usize::from(row)];
-        let bytes = &mut buffer.bytes;
-        let found = self.transaction.read_point(&reference.table, key, intent, ahead, bytes, self.guard)?;
+        let copy = RowCopy { bytes: &mut buffer.bytes, leading: buffer.leading };
+        let found = self.transaction.read_point(&reference.table, key, intent, ahead, copy, self.guard)?;
         if matches!(found, Found::Nothing) {
             return Ok(false);
         }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use crossbeam_epoch::pin;
+use hyades_types::value::{SqlType, Value};
 use proptest::prelude::*;
 
 use super::chunks::CHUNK_WORDS;
@@ -14,7 +15,7 @@ use super::{Forgettable, Handle, Histories, HistoryWriter, Snapshot};
 use crate::commit_clock::CommitClock;
 use crate::storage::read_at_time::AtTime;
 use crate::storage::record::OwnedRecord;
-use crate::storage::row::RowPatch;
+use crate::storage::row::{RowCopy, RowLayout, RowPatch};
 use crate::storage::versions::Look;
 
 struct Always;
@@ -36,7 +37,7 @@ fn seen(
 ) -> (Option<Vec<u8>>, Option<u64>) {
     let (mut row, mut followed) = (Vec::new(), None);
     let follow = |mark: &[AtomicU64]| followed = mark.first().map(|word| word.load(Ordering::Relaxed));
-    let is_there = histories.read(record, snapshot, own, &mut row, follow, &pin());
+    let is_there = histories.read(record, snapshot, own, RowCopy::whole(&mut row), follow, &pin());
     (is_there.expect("the snapshot is in use").then_some(row), followed)
 }
 
@@ -96,7 +97,7 @@ fn a_read_at_an_expired_snapshot_fails() {
     assert!(left.bytes > 0 && left.is_for_snapshots);
     assert!(histories.expire_oldest());
     assert_eq!(histories.forget_all(&Always), Left::default());
-    let read = histories.read(&record, &snapshot, &reader, &mut Vec::new(), no_mark, &pin());
+    let read = histories.read(&record, &snapshot, &reader, RowCopy::whole(&mut Vec::new()), no_mark, &pin());
     assert_eq!(read.expect_err("the version is gone").sqlstate().0, "72000");
     drop(snapshot);
     assert_eq!(seen(&histories, &record, &reader.snapshot(), &reader).0, Some(b"latest".to_vec()));
@@ -168,6 +169,35 @@ fn a_row_within_its_record_counts_while_a_snapshot_sees_it() {
     assert!(histories.forget_all(&Always).bytes > 1000);
     drop(snapshot);
     assert_eq!(histories.forget_all(&Always), Left::default());
+}
+
+/// A reader of the first column, while and after the last one is written.
+#[test]
+fn what_is_copied_in_part_is_as_the_snapshot_sees_it() {
+    let layout = RowLayout::new(&[SqlType::Text, SqlType::Text]);
+    let row = |first: &str, second: &str| {
+        let mut row = Vec::new();
+        layout.encode(&[first, second].map(|text| Value::text(text.repeat(200))), &mut row);
+        row
+    };
+    let histories = Arc::new(Histories::new(0, CommitClock::new()));
+    let (mut writer, reader) = (HistoryWriter::new(&histories), HistoryWriter::new(&histories));
+    let record = OwnedRecord::with_row(&row("a", "b"));
+    let read = |snapshot: &Snapshot| {
+        let mut bytes = Vec::new();
+        let copy = RowCopy { bytes: &mut bytes, leading: layout.leading(0) };
+        let is_there = histories.read(&record, snapshot, &reader, copy, no_mark, &pin());
+        (is_there.expect("the snapshot is in use"), layout.value(&bytes, 0), bytes.len())
+    };
+    let (old, end) = (reader.snapshot(), layout.header_bytes() + 200);
+    let (first, whole) = (Value::text("a".repeat(200)), row("a", "b").len());
+    assert_eq!(read(&old), (true, first.clone(), end));
+    write(&record, Some(&row("c", "")), &mut writer);
+    assert_eq!(read(&old), (true, first.clone(), whole));
+    commit(&mut writer, no_mark);
+    assert_eq!(read(&old), (true, first, whole));
+    drop(old);
+    assert_eq!(read(&reader.snapshot()).1, Value::text("c".repeat(200)));
 }
 
 /// One step of one of three workers.

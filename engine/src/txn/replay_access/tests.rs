@@ -8,6 +8,7 @@ use hyades_types::definition::{IndexKind, TableId};
 
 use super::ReplayAccess;
 use crate::storage::databases::Databases;
+use crate::storage::row::RowCopy;
 use crate::storage::table::Table;
 use crate::storage::table::tests::{definition, install};
 use crate::txn::replay_versions::{ReplayVersions, VersionWriter};
@@ -43,7 +44,7 @@ fn admitted<'a>(access: &mut ReplayAccess<'_>, table: &'a Arc<Table>, key: &'a [
 
 fn read(access: &mut ReplayAccess<'_>, table: &Arc<Table>, key: &[u8]) -> Option<Vec<u8>> {
     let (guard, mut row) = (epoch::pin(), Vec::new());
-    let found = access.read_point(table, key, Intent::READ, None, &mut row, &guard);
+    let found = access.read_point(table, key, Intent::READ, None, RowCopy::whole(&mut row), &guard);
     match found.unwrap_or_else(|_| panic!("replay neither waits nor fails")) {
         Found::InPlace(row) => Some(row.bytes.to_vec()),
         Found::Copied => Some(row),

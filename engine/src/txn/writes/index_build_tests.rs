@@ -85,7 +85,7 @@ fn update_unaware(worker: &mut Worker, table: &Arc<Table>, version: u64, number:
     let guard = epoch::pin();
     let intent = Intent::newest(Strength::NoKeyWrite);
     worker.enter(table, version, intent)?;
-    let found = worker.read_point(table, &key(number), intent, None, &mut Vec::new(), &guard)?;
+    let found = worker.read_row(table, &key(number), intent, &guard)?;
     assert!(!matches!(found, Found::Nothing));
     let new = row(table, number, Some(a));
     let key = key(number);
@@ -99,8 +99,7 @@ fn rename(worker: &mut Worker, table: &Arc<Table>, from: i64, to: i64, a: i64) -
     let guard = epoch::pin();
     let intent = Intent::newest(Strength::Write);
     worker.enter(table, table.version(), intent)?;
-    if matches!(worker.read_point(table, &key(from), intent, None, &mut Vec::new(), &guard)?, Found::Nothing)
-    {
+    if matches!(worker.read_row(table, &key(from), intent, &guard)?, Found::Nothing) {
         return Ok(false);
     }
     let (from, to, row) = (key(from), key(to), row(table, to, Some(a)));
@@ -791,7 +790,7 @@ fn all_rows(worker: &mut Worker, table: &Arc<Table>) -> Vec<i64> {
     let guard = epoch::pin();
     let mut keys = Vec::new();
     for number in 0..40 {
-        let found = worker.read_point(table, &key(number), Intent::READ, None, &mut Vec::new(), &guard);
+        let found = worker.read_row(table, &key(number), Intent::READ, &guard);
         if !matches!(done(found), Found::Nothing) {
             keys.push(number);
         }

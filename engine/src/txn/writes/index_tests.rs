@@ -125,7 +125,7 @@ pub(super) fn update(worker: &mut Worker, table: &Arc<Table>, number: i64, a: Op
     let guard = epoch::pin();
     let intent = Intent::newest(Strength::Write);
     worker.enter(table, table.version(), intent)?;
-    let found = worker.read_point(table, &key(number), intent, None, &mut Vec::new(), &guard)?;
+    let found = worker.read_row(table, &key(number), intent, &guard)?;
     if matches!(found, Found::Nothing) {
         return Ok(false);
     }
@@ -143,7 +143,7 @@ pub(super) fn delete(worker: &mut Worker, table: &Arc<Table>, number: i64) -> Fl
     let guard = epoch::pin();
     let intent = Intent::newest(Strength::Write);
     worker.enter(table, table.version(), intent)?;
-    let found = worker.read_point(table, &key(number), intent, None, &mut Vec::new(), &guard)?;
+    let found = worker.read_row(table, &key(number), intent, &guard)?;
     let is_there = !matches!(found, Found::Nothing);
     if is_there {
         let key = key(number);

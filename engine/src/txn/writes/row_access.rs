@@ -11,7 +11,7 @@ use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::history::Snapshot;
 use crate::storage::record::Record;
-use crate::storage::row::leads_to;
+use crate::storage::row::{RowCopy, leads_to};
 use crate::storage::table::Table;
 use crate::txn::reads::Reads;
 use crate::txn::restart_gate::{wait_for, wait_for_key};
@@ -40,18 +40,18 @@ impl<P: Protocol> Access for Body<P> {
         key: &[u8],
         intent: Intent,
         ahead: Option<FoundAhead<'g>>,
-        buffer: &mut Vec<u8>,
+        copy: RowCopy<'_>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
         if self.reads_snapshot(intent) {
             let early = ahead.and_then(|found| found.in_state(table.state(guard)));
-            return self.read_at_snapshot(table, key, early, buffer, guard);
+            return self.read_at_snapshot(table, key, early, copy, guard);
         }
         if matches!(intent.sight, Sight::Decided | Sight::InTheWay) && self.reads.without_locks() {
             if intent.sight == Sight::Decided && self.reads.is_checked() {
                 return self.read_decided(table, key, intent, ahead, guard);
             }
-            return self.read_wanted(table, key, intent, buffer, guard);
+            return self.read_wanted(table, key, intent, copy.bytes, guard);
         }
         self.read_locked(table, key, intent, ahead, guard)
     }

@@ -37,6 +37,7 @@ use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::history::{HistoryWriter, LATEST, Snapshot};
 use crate::storage::record::Record;
+use crate::storage::row::RowCopy;
 use crate::storage::table::Table;
 use crate::storage::versions::SeenVersion;
 use crate::txn::cursor::{find_record, next_record, note_passed, show};
@@ -148,7 +149,7 @@ impl<P: Protocol> Body<P> {
         table: &Arc<Table>,
         key: &[u8],
         early: Option<&Record>,
-        buffer: &mut Vec<u8>,
+        copy: RowCopy<'_>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
         // Taken before the index is searched: what is inserted later must not be seen.
@@ -162,9 +163,9 @@ impl<P: Protocol> Body<P> {
             return Ok(Found::Nothing);
         };
         let is_there = match self.reads.is_checked() {
-            false => self.read_version(record, buffer, guard)?,
+            false => self.read_version(record, copy, guard)?,
             true => {
-                let seen = self.read_to_check(record, buffer, guard)?;
+                let seen = self.read_to_check(record, copy, guard)?;
                 self.note_read(table, key, Some((record, seen)))?;
                 seen.is_there
             }
@@ -173,19 +174,19 @@ impl<P: Protocol> Body<P> {
     }
 
     /// The version of a record that the snapshot sees, if it sees one.
-    fn read_version(&mut self, record: &Record, buffer: &mut Vec<u8>, guard: &Guard) -> Result<bool> {
+    fn read_version(&mut self, record: &Record, copy: RowCopy<'_>, guard: &Guard) -> Result<bool> {
         let Self { snapshot, history, shared, dependencies, .. } = self;
         let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
         let follow = |mark: &[_]| follow(&*shared.protocol, mark, dependencies);
-        shared.histories.read(record, snapshot, history, buffer, follow, guard)
+        shared.histories.read(record, snapshot, history, copy, follow, guard)
     }
 
     /// The same for a transaction that checks its reads. If its snapshot has expired, they are outdated.
-    fn read_to_check(&mut self, record: &Record, row: &mut Vec<u8>, guard: &Guard) -> Result<SeenVersion> {
+    fn read_to_check(&mut self, record: &Record, copy: RowCopy<'_>, guard: &Guard) -> Result<SeenVersion> {
         let Self { snapshot, history, shared, dependencies, reads, .. } = self;
         let snapshot = snapshot.get_or_insert_with(|| take_snapshot(history, *reads));
         let follow = |mark: &[_]| follow(&*shared.protocol, mark, dependencies);
-        let read = shared.histories.read_to_check(record, snapshot, history, row, follow, guard);
+        let read = shared.histories.read_to_check(record, snapshot, history, copy, follow, guard);
         read.map_err(|_| Error::Abort(Abort::Serialization))
     }
 
@@ -210,9 +211,12 @@ impl<P: Protocol> Body<P> {
         }
         while let Some(record) = next_record(table, cursor, guard)? {
             let is_found = match self.reads.is_checked() {
-                false => self.read_version(record, buffer, guard)? && cursor.finds(table, buffer, guard),
+                false => {
+                    self.read_version(record, RowCopy::whole(buffer), guard)?
+                        && cursor.finds(table, buffer, guard)
+                }
                 true => {
-                    let seen = self.read_to_check(record, buffer, guard)?;
+                    let seen = self.read_to_check(record, RowCopy::whole(buffer), guard)?;
                     let is_found = seen.is_there && cursor.finds(table, buffer, guard);
                     self.note_passed_record(table, cursor, (record, seen, is_found), guard)?;
                     is_found
@@ -265,7 +269,7 @@ impl<P: Protocol> Body<P> {
             let found = self.find_newest(find_record(table, key, guard), intent, guard);
             return self.admit_in_the_way(found, intent, guard);
         }
-        if matches!(self.read_at_snapshot(table, key, None, buffer, guard)?, Found::Nothing) {
+        if matches!(self.read_at_snapshot(table, key, None, RowCopy::whole(buffer), guard)?, Found::Nothing) {
             return Ok(Found::Nothing);
         }
         Ok(match self.lock_chosen(table, key, intent, buffer, guard)? {
@@ -494,7 +498,7 @@ impl<P: Protocol> Body<P> {
         match self.reads {
             Reads::OneSnapshot => self.sees(record, guard),
             Reads::CheckedSnapshot if self.snapshot.is_some() => {
-                match self.read_to_check(record, &mut Vec::new(), guard)?.is_there {
+                match self.read_to_check(record, RowCopy::whole(&mut Vec::new()), guard)?.is_there {
                     true => Ok(true),
                     false => Err(Error::Abort(Abort::Serialization)),
                 }

@@ -151,7 +151,7 @@ fn insert(transaction: &mut Worker, table: &Arc<Table>, numbers: std::ops::Range
 fn reads(transaction: &mut Worker, table: &Arc<Table>, number: u64) -> Result<bool, Interrupt> {
     let guard = crossbeam_epoch::pin();
     transaction.enter(table, table.version(), Intent::READ)?;
-    transaction.read_point(table, &key(number), Intent::READ, None, &mut Vec::new(), &guard).map(is_there)
+    transaction.read_row(table, &key(number), Intent::READ, &guard).map(is_there)
 }
 
 fn entries(shared: &Transactions<NoLog>) -> usize {
@@ -279,14 +279,7 @@ fn a_row_that_is_skipped_but_was_changed_stays_locked() {
             // What the condition calls.
             done(worker.enter(&table, table.version(), Intent::newest(Strength::Write)));
             assert!(
-                is_there(done(worker.read_point(
-                    &table,
-                    &key(1),
-                    Intent::newest(Strength::Write),
-                    None,
-                    &mut Vec::new(),
-                    &guard
-                ))),
+                is_there(done(worker.read_row(&table, &key(1), Intent::newest(Strength::Write), &guard))),
                 "row 1"
             );
             delete(&mut worker, &table, 1);
@@ -326,15 +319,15 @@ fn nowait_waits_for_the_janitor_alone() {
         assert!(janitor.lock_without_waiting(row, LockMode::Write));
         worker.begin();
         done(worker.enter(&table, table.version(), intent));
-        assert!(waits(worker.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard)));
+        assert!(waits(worker.read_row(&table, &key(1), intent, &guard)));
         // To another transaction it looks like a lock of the worker's.
         other.begin();
         done(other.enter(&table, table.version(), intent));
-        let found = other.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard);
+        let found = other.read_row(&table, &key(1), intent, &guard);
         assert_eq!(found.ok().map(is_there), others_get);
         janitor.rollback();
-        assert!(is_there(done(worker.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard))));
-        let found = other.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard);
+        assert!(is_there(done(worker.read_row(&table, &key(1), intent, &guard))));
+        let found = other.read_row(&table, &key(1), intent, &guard);
         assert_eq!(found.ok().map(is_there), others_get);
         worker.rollback();
         other.rollback();
@@ -446,7 +439,7 @@ fn a_snapshot_that_was_given_up_misses_no_rows_silently() {
     let intent = Intent::newest(Strength::Write);
     done(writer.enter(&table, table.version(), intent));
     for number in 0..10 {
-        let row = writer.read_point(&table, &key(number), intent, None, &mut Vec::new(), &guard);
+        let row = writer.read_row(&table, &key(number), intent, &guard);
         assert!(is_there(done(row)));
         delete(&mut writer, &table, number);
     }
@@ -466,7 +459,7 @@ fn a_snapshot_that_was_given_up_misses_no_rows_silently() {
     is_too_old(row.map(is_there).expect_err("the rows are gone"));
     let wanted = Intent::chosen(Strength::Write, None).decided();
     done(reader.enter(&table, table.version(), wanted));
-    let row = reader.read_point(&table, &key(5), wanted, None, &mut Vec::new(), &guard);
+    let row = reader.read_row(&table, &key(5), wanted, &guard);
     is_too_old(row.map(is_there).expect_err("the row is gone"));
     reader.rollback();
 }
@@ -496,7 +489,7 @@ fn an_insert_that_waits_and_then_finds_a_duplicate_leaves_no_lock() {
 fn find_and_delete(writer: &mut Worker, table: &Arc<Table>, number: u64) {
     let (guard, intent) = (crossbeam_epoch::pin(), Intent::newest(Strength::Write));
     done(writer.enter(table, table.version(), intent));
-    let found = writer.read_point(table, &key(number), intent, None, &mut Vec::new(), &guard);
+    let found = writer.read_row(table, &key(number), intent, &guard);
     assert!(is_there(done(found)));
     delete(writer, table, number);
 }

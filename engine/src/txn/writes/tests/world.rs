@@ -4,6 +4,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use crossbeam_epoch::Guard;
 use hyades_types::definition::{CatalogChange, DatabaseId, IndexDefinition, TableDefinition, TableId};
 
 use super::super::Body;
@@ -13,9 +14,12 @@ use crate::protocol::AppendProgress;
 use crate::protocol::none::NoLog;
 use crate::storage::catalog::{Catalog, NewId};
 use crate::storage::databases::Databases;
+use crate::storage::row::RowCopy;
 use crate::storage::table::Table;
 use crate::txn::writes::Transactions;
-use crate::txn::{CommitStep, Control, Ending, Flow, Publisher, Savepoint, Transaction};
+use crate::txn::{
+    Access, CommitStep, Control, Ending, Flow, Found, Intent, Publisher, Savepoint, Transaction,
+};
 
 /// A database without logs.
 #[derive(Clone)]
@@ -54,6 +58,17 @@ pub(in crate::txn::writes) struct Worker {
 }
 
 impl Worker {
+    /// Whether there is a row under a key, without its copy.
+    pub(in crate::txn::writes) fn read_row<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        intent: Intent,
+        guard: &'g Guard,
+    ) -> Flow<Found<'g>> {
+        self.read_point(table, key, intent, None, RowCopy::whole(&mut Vec::new()), guard)
+    }
+
     pub(in crate::txn::writes) fn new_table_id(&self) -> TableId {
         TableId(self.overlay.catalog().new_id(NewId::Object))
     }
