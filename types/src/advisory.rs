@@ -41,8 +41,8 @@ pub trait AdvisoryLocks: Send + Sync + std::fmt::Debug {
     fn mark(&self) -> usize;
     /// Releases those taken since the mark, and stops waiting.
     fn go_back(&self, mark: usize);
-    /// Another statement begins, which may have to run again.
-    fn begin_statement(&self);
+    /// Another statement begins, which may have to run again. Returns the mark.
+    fn begin_statement(&self) -> usize;
     /// The statement runs again: locks of the session that it has taken are released, and those that it has
     /// released are taken. One that another session has by now can only be released once more.
     fn repeat_statement(&self);

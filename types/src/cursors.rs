@@ -61,4 +61,8 @@ pub trait SessionCursors: Send + Sync + std::fmt::Debug {
     fn mark(&self) -> usize;
     /// Closes those opened since the mark.
     fn go_back(&self, mark: usize);
+    /// Another statement begins, which may have to run again. Returns the mark.
+    fn begin_statement(&self) -> usize;
+    /// The statement runs again: older cursors are as they were, and names are generated once more.
+    fn repeat_statement(&self);
 }

@@ -136,6 +136,29 @@ impl Environment {
         }
     }
 
+    /// What the transaction has gathered so far. The statement that begins may have to run again.
+    pub fn begin_statement(&mut self, is_read_only: bool) -> Gathered {
+        self.sequences.get_mut().begin_statement(is_read_only);
+        Gathered {
+            deferred: self.deferred.mark(),
+            notifications: self.notifications.get_mut().mark(),
+            advisory_locks: self.advisory_locks.as_ref().map_or(0, |locks| locks.begin_statement()),
+            cursors: self.cursors.as_ref().map_or(0, |cursors| cursors.begin_statement()),
+        }
+    }
+
+    /// The statement that began with this mark is undone, and runs again.
+    pub fn repeat_statement(&mut self, begun: &Gathered) {
+        self.sequences.get_mut().repeat_statement();
+        self.go_back(begun);
+        if let Some(locks) = &self.advisory_locks {
+            locks.repeat_statement();
+        }
+        if let Some(cursors) = &self.cursors {
+            cursors.repeat_statement();
+        }
+    }
+
     /// Discards what it has gathered since.
     pub fn go_back(&mut self, mark: &Gathered) {
         *self.sleeps.get_mut() = Sleeps::default();

@@ -452,6 +452,13 @@ impl SessionLocks {
         note(&mut self.attempt.lock());
     }
 
+    fn forget_attempt(&self) {
+        if self.has_attempt.load(Ordering::Relaxed) {
+            self.has_attempt.store(false, Ordering::Relaxed);
+            *self.attempt.lock() = Attempt::default();
+        }
+    }
+
     /// Charges the session for so many locks, or for those that the attempt knows of.
     fn charge(&self, held: usize) {
         let is_noted = self.has_attempt.load(Ordering::Relaxed);
@@ -533,11 +540,9 @@ impl AdvisoryLocks for SessionLocks {
         }
     }
 
-    fn begin_statement(&self) {
-        if self.has_attempt.load(Ordering::Relaxed) {
-            self.has_attempt.store(false, Ordering::Relaxed);
-            *self.attempt.lock() = Attempt::default();
-        }
+    fn begin_statement(&self) -> usize {
+        self.forget_attempt();
+        self.mark()
     }
 
     fn repeat_statement(&self) {
@@ -573,7 +578,7 @@ impl AdvisoryLocks for SessionLocks {
     fn end(&self) {
         self.table.go_back(self.session, 0);
         self.release_all();
-        self.begin_statement();
+        self.forget_attempt();
         self.charge(0);
     }
 }

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use compact_str::CompactString;
 use hyades_types::cursors::{FetchDirection, FetchedRows, NewCursor, SessionCursors};
@@ -201,6 +202,8 @@ impl Cursor {
 /// The cursors of a session, shared by the session and the routines that it runs.
 pub(super) struct OpenCursors {
     cursors: Mutex<Cursors>,
+    /// Whether there may be any, or something to restore: few sessions ever use one.
+    may_be_any: AtomicBool,
     account: Arc<Account>,
 }
 
@@ -212,11 +215,28 @@ impl std::fmt::Debug for OpenCursors {
 
 impl OpenCursors {
     pub(super) fn new(account: &Arc<Account>) -> OpenCursors {
-        OpenCursors { cursors: Mutex::default(), account: Arc::clone(account) }
+        let account = Arc::clone(account);
+        OpenCursors { cursors: Mutex::default(), may_be_any: AtomicBool::new(false), account }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Cursors> {
+        // Only the session's own thread, which runs its routines, comes here.
+        self.may_be_any.store(true, Ordering::Relaxed);
         self.cursors.lock()
+    }
+
+    #[inline]
+    fn may_be_any(&self) -> bool {
+        self.may_be_any.load(Ordering::Relaxed)
+    }
+
+    /// At the end of the transaction its cursors are closed, or held.
+    #[inline]
+    pub(super) fn end_transaction(&self, is_committed: bool) {
+        if self.may_be_any() {
+            let is_any = self.lock().end_transaction(is_committed);
+            self.may_be_any.store(is_any, Ordering::Relaxed);
+        }
     }
 }
 
@@ -281,13 +301,22 @@ impl SessionCursors for OpenCursors {
     }
 
     fn mark(&self) -> usize {
-        self.lock().numbered
+        if self.may_be_any() { self.lock().numbered } else { 0 }
     }
 
     fn go_back(&self, mark: usize) {
-        let mut cursors = self.lock();
-        if !cursors.by_name.is_empty() {
-            cursors.by_name.retain(|_, cursor| cursor.number <= mark);
+        if self.may_be_any() {
+            self.lock().by_name.retain(|_, cursor| cursor.number <= mark);
+        }
+    }
+
+    fn begin_statement(&self) -> usize {
+        if self.may_be_any() { self.lock().begin_statement() } else { 0 }
+    }
+
+    fn repeat_statement(&self) {
+        if self.may_be_any() {
+            self.lock().repeat_statement();
         }
     }
 }
@@ -313,15 +342,16 @@ pub(super) struct Cursors {
 }
 
 impl Cursors {
-    /// Prepares for a new statement.
-    pub(super) fn begin_statement(&mut self) {
+    /// Prepares for a new statement. Returns how many cursors routines have opened.
+    fn begin_statement(&mut self) -> usize {
         self.undo.clear();
         self.numbered_before = self.numbered;
         self.made_up_before = self.made_up;
+        self.numbered
     }
 
     /// Restores the older cursors before the statement runs again.
-    pub(super) fn repeat_statement(&mut self) {
+    fn repeat_statement(&mut self) {
         self.made_up = self.made_up_before;
         while let Some(undo) = self.undo.pop() {
             match undo {
@@ -386,17 +416,16 @@ impl Cursors {
         self.by_name.contains_key(name)
     }
 
-    /// At the end of the transaction its cursors are closed, or held.
-    pub(super) fn end_transaction(&mut self, is_committed: bool) {
-        self.undo.clear();
-        if self.by_name.is_empty() {
-            return;
-        }
+    /// Returns whether any is left.
+    fn end_transaction(&mut self, is_committed: bool) -> bool {
+        // The next statement finds nothing to restore, even if it does not ask.
+        self.begin_statement();
         self.by_name.retain(|_, cursor| cursor.is_held || is_committed && cursor.is_holdable);
         for cursor in self.by_name.values_mut() {
             cursor.is_held = true;
             cursor.level = 0;
         }
+        !self.by_name.is_empty()
     }
 
     /// Closes the cursors declared after the savepoint with this index.

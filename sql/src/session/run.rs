@@ -201,25 +201,16 @@ impl Session {
 
     /// What runs from here on can be undone and run again.
     pub(super) fn begin_attempts(&mut self) {
-        self.before = Before { gathered: self.view.environment.mark(), notices: self.notices.len() };
+        let is_read_only = self.view.settings.is_read_only();
+        let gathered = self.view.environment.begin_statement(is_read_only);
+        self.before = Before { gathered, notices: self.notices.len() };
         self.stale_plans = 0;
-        self.cursors.lock().begin_statement();
-        if let Some(locks) = &self.view.environment.advisory_locks {
-            locks.begin_statement();
-        }
-        let sequences = self.view.environment.sequences.get_mut();
-        sequences.begin_statement(self.view.settings.is_read_only());
     }
 
     /// Undoes what an attempt has left in the session. What it did in the transaction, a rollback undoes.
     pub(super) fn forget_attempt(&mut self) {
-        self.view.environment.sequences.get_mut().repeat_statement();
-        self.view.environment.go_back(&self.before.gathered);
-        if let Some(locks) = &self.view.environment.advisory_locks {
-            locks.repeat_statement();
-        }
+        self.view.environment.repeat_statement(&self.before.gathered);
         self.notices.truncate(self.before.notices);
-        self.cursors.lock().repeat_statement();
     }
 
     pub(super) fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {

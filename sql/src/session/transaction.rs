@@ -165,7 +165,7 @@ impl Session {
         self.view.environment.deferred.clear();
         self.view.environment.go_back(&Gathered::default());
         self.listen_changes.clear();
-        self.cursors.lock().end_transaction(is_committed);
+        self.cursors.end_transaction(is_committed);
         self.view.settings.end_transaction(is_committed);
         self.refresh_environment();
     }
@@ -218,7 +218,9 @@ impl Session {
     /// Commits. A transaction that fails is still open.
     #[inline]
     fn try_to_commit(&mut self) -> Flow<()> {
-        self.check_deferred(true)?;
+        if self.view.environment.deferred.is_pending() {
+            self.check_deferred(true)?;
+        }
         self.view.worker.note_draws(&mut self.view.environment);
         self.view.tidy_temporaries()?;
         let durability = self.commit_and_notify()?;
