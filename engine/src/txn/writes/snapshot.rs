@@ -342,6 +342,10 @@ impl<P: Protocol> Body<P> {
         let is_own = record.is_some_and(|record| self.history.is_written(record.writer()));
         let found = self.find_newest(record, intent, guard);
         self.check_chosen(table, key, (intent, seen), guard)?;
+        if is_own && found.is_some_and(|row| row.bytes != seen) {
+            // A replay goes on with the row that the condition has seen.
+            self.give_up_command();
+        }
         let chosen = match found {
             None => Chosen::Gone,
             // Its bytes may change beside this lock.
