@@ -249,8 +249,8 @@ impl Frame {
         let procedure = &self.procedure;
         self.registers.resize(usize::from(procedure.registers), Value::Null);
         self.rows.resize_with(usize::from(procedure.rows), RowBuffer::default);
-        for (row, leading) in self.rows.iter_mut().zip(&procedure.leading) {
-            row.leading = *leading;
+        for (slot, row) in self.rows.iter_mut().enumerate() {
+            row.leading = procedure.leading.get(slot).copied().unwrap_or_default();
         }
         self.cursors.resize_with(usize::from(procedure.cursors), CursorState::default);
         self.spools.resize_with(usize::from(procedure.spools), Spool::default);

@@ -35,6 +35,12 @@ const MOST_ROUNDS: usize = 16;
 
 /// See the module head.
 pub(crate) fn optimize(procedure: &mut Procedure) {
+    shorten_code(procedure);
+    // Of a row slot that has taken the place of another one, more may be read.
+    procedure.note_leading();
+}
+
+fn shorten_code(procedure: &mut Procedure) {
     if procedure.code.len().saturating_mul(usize::from(procedure.registers)) > MOST_FACTS {
         return;
     }
