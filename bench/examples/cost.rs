@@ -1,5 +1,5 @@
-//! Makes calls for a profiler: `cost NAME CALLS [WARM_UP [ARGUMENTS [LOGGED]]]`, with LOGGED as `none`,
-//! `serial:data` or `taurus:command:8`. Prints nanoseconds for each call.
+//! Makes calls for a profiler: `cost NAME CALLS [WARM_UP [ARGUMENTS [LOGGED [replay]]]]`, with LOGGED as
+//! `none`, `serial:data` or `taurus:command:8`. Prints nanoseconds for each call. `replay` also replays them.
 //!
 //! `cargo xtask cost` runs it twice under callgrind, with different numbers of calls: the difference is the
 //! cost of the calls. Both runs make arguments for the same number of calls.
@@ -27,5 +27,8 @@ fn main() -> Result<()> {
     let refused = calls.make(count)?;
     let nanoseconds = start.elapsed().as_nanos() / count.max(1) as u128;
     println!("{name}: {nanoseconds} ns for each of {count} calls, {refused} refused");
+    if arguments.get(5).is_some_and(|word| word == "replay") {
+        println!("{} transactions replayed", calls.replay()?);
+    }
     Ok(())
 }

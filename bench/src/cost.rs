@@ -22,6 +22,8 @@ use hyades::session::{Prepared, Session, SessionOptions};
 use hyades::{Database, Error, Value};
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::disk::MemoryDisk;
+use hyades_engine::recovery::recover;
+use hyades_engine::storage::databases::Databases;
 
 use self::statements::Statements;
 use crate::target::embedded::{Answer, EmbeddedConnection, value, wait};
@@ -108,8 +110,9 @@ pub struct Calls {
     next: usize,
     answer: Answer,
     directory: PathBuf,
+    config: Config,
     /// Closed last.
-    _database: Database,
+    database: Database,
 }
 
 impl Calls {
@@ -125,7 +128,7 @@ impl Calls {
         if protocol != ProtocolKind::None {
             config.disk = Arc::new(MemoryDisk::default());
         }
-        let database = Database::open(config)?;
+        let database = Database::open(config.clone())?;
         let mut connection = EmbeddedConnection::new(&database)?;
         for script in workload.schema() {
             connection.script(script)?;
@@ -160,7 +163,8 @@ impl Calls {
             next: 0,
             answer: Answer::default(),
             directory,
-            _database: database,
+            config,
+            database,
         })
     }
 
@@ -194,6 +198,21 @@ impl Calls {
             drop(session.pending_durability());
         }
         Ok(refused)
+    }
+}
+
+impl Calls {
+    /// Ends the database and replays its logs, with one thread. Returns how many transactions these hold: the
+    /// calls that were logged, and what has set the workload up.
+    ///
+    /// # Errors
+    /// What the replay meets.
+    // `cargo xtask cost` counts instructions in the replay of calls.
+    pub fn replay(&self) -> Result<u64> {
+        self.database.shutdown()?;
+        let config = Config { recovery_workers: 1, ..self.config.clone() };
+        let databases = Arc::new(Databases::new());
+        Ok(recover(&config, Some(hyades::routine_compiler()), &databases)?.report.transactions)
     }
 }
 
