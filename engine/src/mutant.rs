@@ -161,11 +161,19 @@ pub enum Mutant {
     RangeOpenedTooEarly,
     /// A restart replays changes of a range again that were merged into it before it opened.
     MergedRangeForgotten,
+    /// A replay program executes what it needs however its branches go (PACMAN).
+    DecidersForgotten,
+    /// A replay program leaves out random numbers that it does not need itself (PACMAN).
+    DrawsSkipped,
+    /// A replay program leaves out what only leads to a handler (PACMAN).
+    HandlersPruned,
+    /// A replay program goes on where the run would have failed (PACMAN).
+    TrapsIgnored,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 70] = [
+    pub const ALL: [Mutant; 74] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -236,6 +244,10 @@ impl Mutant {
         Mutant::BoundOfTheFurthest,
         Mutant::RangeOpenedTooEarly,
         Mutant::MergedRangeForgotten,
+        Mutant::DecidersForgotten,
+        Mutant::DrawsSkipped,
+        Mutant::HandlersPruned,
+        Mutant::TrapsIgnored,
     ];
 }
 

@@ -6,6 +6,7 @@
 //!   `cursor_statement`, `conditions` (names of errors that a block handles);
 //! * about it: `effects` (what an instruction does, for every analysis), `read_columns` (how much of a row is
 //!   read), `listing` (as text);
+//! * `analysis`: what its code needs of itself, and what is left of it when a logged call is replayed;
 //! * a run: `frame` and `buffers` (its state), `interpret` (the loop), `execute` (a function for each
 //!   instruction), `evaluate` (values of expressions);
 //! * data: `access` (what a procedure may do to it), `first_row` (a row made elsewhere), `look_ahead` and
@@ -15,6 +16,7 @@
 //! * `compiled_routine`: how a stored routine becomes a procedure.
 
 mod access;
+mod analysis;
 pub mod buffers;
 pub mod compiled_routine;
 pub mod conditions;

@@ -355,11 +355,13 @@ pub struct NewRow<'r> {
     pub moved_from: Option<&'r [u8]>,
     /// The unique index that is checked first for another row that is in the way.
     pub arbiter: IndexNumber,
+    /// In the replay of a run that has inserted it: that is known to be possible, so nothing is looked for.
+    pub is_blind: bool,
 }
 
 impl<'r> NewRow<'r> {
     pub fn new(key: &'r [u8], row: &'r [u8]) -> NewRow<'r> {
-        NewRow { key, row, moved_from: None, arbiter: None }
+        NewRow { key, row, moved_from: None, arbiter: None, is_blind: false }
     }
 
     /// Whether a row under this key is the row itself as it was. While the arbiter is checked there is none:
@@ -480,6 +482,15 @@ pub trait Access: Send {
     /// length stays. The write-set hash covers the patch, or else the row; that rows may be read in place
     /// makes no difference to the hash.
     fn update(&mut self, written: Writable<'_>, row: &[u8], patch: Option<&[u8]>);
+
+    /// Whether [`Access::patch_read`] can be of use.
+    const PATCHES_COPIES: bool = false;
+
+    /// Updates a row that was copied when it was read, by replacing pieces of it. False if that is not
+    /// possible, or the row may have changed since.
+    fn patch_read(&mut self, _table: &Arc<Table>, _key: &[u8], _patch: &[u8]) -> bool {
+        false
+    }
 
     /// Updates a row, which is in `record`, by replacing pieces of it, none of them in a secondary index.
     /// `patch` is that of a [`crate::storage::row::RowPatch`] made for it.

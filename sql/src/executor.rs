@@ -92,6 +92,10 @@ impl Fold for FirstRows {
 }
 
 impl Stage for Sorting {
+    fn registers(&self) -> Vec<Register> {
+        self.limit.into_iter().chain(self.offset).collect()
+    }
+
     fn start(self: Arc<Self>, registers: &[Value], environment: &Environment) -> Box<dyn StageRun> {
         Box::new(SortingRun::begin(self, registers, environment))
     }

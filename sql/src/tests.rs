@@ -15,6 +15,7 @@ mod optimize;
 mod parameters;
 mod procedures;
 mod refusals;
+mod replay_programs;
 mod roles;
 mod sessions;
 mod specs;

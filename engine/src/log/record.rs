@@ -61,9 +61,9 @@ use varint::{read_varint, write_varint};
 use crate::lsn::{Lsn, LsnVector};
 
 /// Version of everything in this file and its submodules. Segment headers carry it. Version 2 added calls
-/// (`command`), 3 sequences, 4 phases, 5 patches of rows, 6 times in place of phases, 7 times of anchors, and
-/// none changed anything else.
-pub const RECORD_FORMAT_VERSION: u32 = 7;
+/// (`command`), 3 sequences, 4 phases, 5 patches of rows, 6 times in place of phases, 7 times of anchors, 8
+/// hashes by table in calls, and none changed anything else.
+pub const RECORD_FORMAT_VERSION: u32 = 8;
 /// Logs older than this are not understood.
 pub const OLDEST_RECORD_FORMAT_VERSION: u32 = 1;
 /// Bytes of the fixed header.

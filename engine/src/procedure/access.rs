@@ -205,7 +205,7 @@ pub(super) fn insert(
     transaction: &mut impl Access,
     reference: &TableReference,
     row: &mut RowBuffer,
-    arbiter: IndexNumber,
+    (arbiter, is_blind): (IndexNumber, bool),
 ) -> Flow<Insertion> {
     transaction.enter(&reference.table, reference.version, Intent::newest(Strength::Write))?;
     memory::admit_row(row.bytes.len())?;
@@ -217,7 +217,7 @@ pub(super) fn insert(
             row.key.extend_from_slice(&number.to_be_bytes());
         }
     }
-    transaction.insert(&reference.table, NewRow { arbiter, ..NewRow::new(&row.key, &row.bytes) })
+    transaction.insert(&reference.table, NewRow { arbiter, is_blind, ..NewRow::new(&row.key, &row.bytes) })
 }
 
 /// The primary key of a row. Empty in a table without one.

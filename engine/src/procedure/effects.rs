@@ -160,9 +160,9 @@ impl Instruction {
             Instruction::NextRow { row, .. }
             | Instruction::AbsentRow { row, .. }
             | Instruction::MakeRow { row, .. } => Effects::nothing().filling(*row),
-            Instruction::Insert { table, row, .. } | Instruction::InsertOr { table, row, .. } => {
-                Effects::on(*table, TableUse::Write).filling(*row)
-            }
+            Instruction::Insert { table, row, .. }
+            | Instruction::InsertBlind { table, row, .. }
+            | Instruction::InsertOr { table, row, .. } => Effects::on(*table, TableUse::Write).filling(*row),
             Instruction::Update { table, row, .. } => Effects::on(*table, TableUse::Write).changing(*row),
             // It does not make the row another one, but may show its newer state.
             Instruction::LockRow { table, row, .. } | Instruction::LockAgain { table, row, .. } => {
@@ -189,6 +189,7 @@ impl Instruction {
             | Instruction::Return
             | Instruction::Raise { .. }
             | Instruction::RaiseViolation(_)
+            | Instruction::Trap { .. }
             | Instruction::Rethrow => Effects::last(),
             Instruction::RefuseRow { row, .. } => Effects::last().reading(*row),
             Instruction::JumpUnless { .. }
@@ -390,6 +391,7 @@ macro_rules! visit_expressions {
                     | JoinStep::ProbeOnly { key: values, .. }, .. }
             | Instruction::MakeRow { values, .. }
             | Instruction::Insert { values, .. }
+            | Instruction::InsertBlind { values, .. }
             | Instruction::InsertOr { values, .. }
             | Instruction::Emit { values }
             | Instruction::Spool { values, .. }
@@ -473,6 +475,7 @@ macro_rules! visit_expressions {
             | Instruction::ForgetError
             | Instruction::ForNext { .. }
             | Instruction::ForStep { .. }
+            | Instruction::Trap { .. }
             | Instruction::Return => {}
         }
     };
@@ -518,6 +521,7 @@ macro_rules! visit_labels {
             | Instruction::MakeRow { .. }
             | Instruction::RefuseRow { .. }
             | Instruction::Insert { .. }
+            | Instruction::InsertBlind { .. }
             | Instruction::Update { .. }
             | Instruction::Delete { .. }
             | Instruction::Emit { .. }
@@ -551,6 +555,7 @@ macro_rules! visit_labels {
             | Instruction::Rethrow
             | Instruction::ForgetError
             | Instruction::SetElement { .. }
+            | Instruction::Trap { .. }
             | Instruction::Return => {}
         }
     };

@@ -298,7 +298,7 @@ impl<'r, T: Access> Run<'r, T> {
             }
             Do::BeginStatement => self.begin_statement(),
             Do::MakeRow { .. } | Do::RefuseRow { .. } => self.try_row(procedure, instruction),
-            Do::Insert { table, values, row, .. } => self.insert(procedure.table(*table), values, *row),
+            Do::Insert { .. } | Do::InsertBlind { .. } => self.insert(procedure, instruction),
             Do::InsertOr { table, values, row, arbiter, duplicate, .. } => {
                 self.insert_or(procedure.table(*table), (values, *row), *arbiter, *duplicate)
             }
@@ -326,7 +326,7 @@ impl<'r, T: Access> Run<'r, T> {
             Do::Call { .. } => self.call(procedure, instruction),
             Do::Dynamic(_) | Do::Cursor(_) | Do::EndTransaction { .. } => self.asked_of_session(instruction),
             Do::Return => Ok(Next::Return),
-            Do::Raise { .. } | Do::RaiseViolation(_) => self.raise(instruction),
+            Do::Raise { .. } | Do::RaiseViolation(_) | Do::Trap { .. } => self.raise(instruction),
             Do::Report(report) => self.report(report),
             Do::EnterBlock { handler } => self.enter_block(*handler),
             Do::LeaveBlock => self.leave_block(),

@@ -15,7 +15,7 @@
 //! [`Expr::Cast`]s), and evaluation follows PostgreSQL, NULLs included.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hyades_types::access::NeededRight;
 use hyades_types::deferred_checks::DeferrableCheck;
@@ -61,7 +61,7 @@ pub enum DynamicRows {
 }
 
 /// A compiled procedure, immutable and shared by all sessions.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Procedure {
     /// For EXPLAIN and messages.
     pub name: String,
@@ -114,6 +114,8 @@ pub struct Procedure {
     pub members: Vec<Called>,
     /// Its number as a [`Callee::Member`]. The members have those that follow.
     pub number: u16,
+    /// Its replay program, once that has been asked for. `None`: all of it is needed.
+    pub program: OnceLock<Option<Arc<Procedure>>>,
     /// Whether it is a procedure of a cycle that has another head. Then it can run only inside that one, and
     /// what is asked of it leaves out what the rest of the cycle does.
     pub is_member: bool,
@@ -414,6 +416,12 @@ pub enum Instruction {
         row: RowSlot,
         given: Given,
     },
+    /// The same where it is known to succeed: no other row is looked for. Only in replay programs.
+    InsertBlind {
+        table: TableIndex,
+        values: Vec<Expr>,
+        row: RowSlot,
+    },
     /// Like `Insert`, but jumps to `duplicate` instead of failing when another row has the same key in the
     /// index that `arbiter` names, or in any.
     InsertOr {
@@ -622,6 +630,11 @@ pub enum Instruction {
         element: ArrayElement,
         index: Expr,
         value: Expr,
+    },
+    /// Fails, because the run that is replayed has not come here: a check of this line would have failed.
+    /// Only in replay programs.
+    Trap {
+        line: u32,
     },
     /// Ends the run. Running off the end of the code does the same.
     Return,

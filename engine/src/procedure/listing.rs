@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Parameters are `$1` and so on, the other registers are `r2` and so on by number. A column has its table's
-//! name, or the slot's where a procedure uses one slot for rows of several tables.
+//! name, or the slot's where a slot has rows of several tables, or a table has several slots.
 
 mod expression;
 
@@ -29,6 +29,8 @@ struct Names<'p> {
     procedure: &'p Procedure,
     /// The table whose rows a slot holds, if it is always the same.
     tables: Vec<Option<TableIndex>>,
+    /// Whether that is the only slot for its rows.
+    is_only: Vec<bool>,
 }
 
 impl<'p> Names<'p> {
@@ -39,14 +41,15 @@ impl<'p> Names<'p> {
                 filled[usize::from(row)].push(table);
             }
         }
-        let tables = filled
+        let tables: Vec<Option<TableIndex>> = filled
             .into_iter()
             .map(|tables| match tables.split_first() {
                 Some((first, rest)) if rest.iter().all(|table| table == first) => Some(*first),
                 _ => None,
             })
             .collect();
-        Names { procedure, tables }
+        let is_only = |table: &Option<TableIndex>| tables.iter().filter(|other| *other == table).count() == 1;
+        Names { procedure, is_only: tables.iter().map(is_only).collect(), tables }
     }
 
     fn table(&self, table: TableIndex) -> &str {
@@ -91,7 +94,10 @@ impl SlotNames for Names<'_> {
         match definition
             .and_then(|definition| Some((definition, definition.columns.get(usize::from(column))?)))
         {
-            Some((definition, column)) => format!("{}.{}", definition.name.name, column.name),
+            Some((definition, column)) if self.is_only[usize::from(row)] => {
+                format!("{}.{}", definition.name.name, column.name)
+            }
+            Some((_, column)) => format!("row{row}.{}", column.name),
             None => format!("row{row}.{column}"),
         }
     }
@@ -190,9 +196,8 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         Do::BeginStatement => "a statement begins".to_owned(),
         Do::MakeRow { values, row, .. } => format!("row{row} := ({})", names.list(values)),
         Do::RefuseRow { row, constraint, .. } => format!("fail with row{row}: constraint {constraint}"),
-        Do::Insert { .. } | Do::InsertOr { .. } | Do::Update { .. } | Do::Delete { .. } => {
-            names.change(instruction)
-        }
+        Do::Insert { .. } | Do::InsertBlind { .. } | Do::InsertOr { .. } => names.change(instruction),
+        Do::Update { .. } | Do::Delete { .. } => names.change(instruction),
         Do::Emit { values } => format!("emit ({})", names.list(values)),
         Do::CountRow => "count row".to_owned(),
         Do::ResetCount => "count := 0".to_owned(),
@@ -217,6 +222,7 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         Do::Cursor(cursor) => names.cursor(cursor),
         Do::EndTransaction { commits } => format!("end the transaction, committing: {commits}"),
         Do::Return => "return".to_owned(),
+        Do::Trap { line } => format!("trap: a check in line {line} fails"),
         Do::Raise { state, message } => format!("fail with {state}: {}", names.expr(message)),
         Do::RaiseViolation(broken) => format!("fail with {}: constraint {}", broken.state, broken.constraint),
         Do::Report(report) => format!("raise {:?}: {}", report.severity, names.expr(&report.message)),
@@ -370,6 +376,9 @@ impl Names<'_> {
         let indexes = self.written_indexes(instruction);
         match instruction {
             Instruction::Insert { table, values, row, .. } => self.insert(*table, values, *row) + &indexes,
+            Instruction::InsertBlind { table, values, row } => {
+                format!("{}{indexes}, blind", self.insert(*table, values, *row))
+            }
             Instruction::InsertOr { table, values, row, arbiter, duplicate, .. } => {
                 let arbiter = self.arbiter(*table, *arbiter);
                 format!("{}{indexes}, or go to {duplicate}{arbiter}", self.insert(*table, values, *row))

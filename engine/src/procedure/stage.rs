@@ -7,8 +7,13 @@ use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::value::Value;
 
+use super::slots::Register;
+
 /// What procedures cannot do to rows themselves (grouping, sorting), provided by the front end.
 pub trait Stage: fmt::Debug + Send + Sync {
+    /// The registers that [`Stage::start`] looks at.
+    fn registers(&self) -> Vec<Register>;
+
     /// Starts it for one run of the query. `registers` are those of the frame now.
     fn start(self: Arc<Self>, registers: &[Value], environment: &Environment) -> Box<dyn StageRun>;
 }

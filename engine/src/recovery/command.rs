@@ -1,5 +1,5 @@
 //! Replays a logged call: its routine's procedure runs again, through the same interpreter, on the rows as
-//! they were at its time.
+//! they were at its time. What it does besides writing is left out (`procedure::analysis`).
 //!
 //! The routine is the one that the record names by id. Schema changes are barriers and are ordered with every
 //! logged call. So when it is the record's turn, the catalog is as it was when the call ran, and the
@@ -51,7 +51,8 @@ pub(super) struct CommandReplay {
 struct Known {
     id: RoutineId,
     routine: Arc<Routine>,
-    procedure: Arc<Procedure>,
+    /// What is left of its procedure for a replay.
+    program: Arc<Procedure>,
     /// The catalog of its database, and the version of that for which all this was found.
     catalog: Arc<Catalog>,
     catalog_version: u64,
@@ -121,8 +122,9 @@ impl CommandReplay {
         let (catalog, routine) = find(databases, command, program.written_with, place)?;
         let catalog_version = catalog.version();
         let procedure = compile(&routine, &catalog, program.compiler, place)?;
-        let frame = Frame::new(Arc::clone(&procedure));
-        Ok(Known { id: routine.id, routine, procedure, catalog, catalog_version, frame })
+        let program = Procedure::replay_program(&procedure);
+        let frame = Frame::new(Arc::clone(&program));
+        Ok(Known { id: routine.id, routine, program, catalog, catalog_version, frame })
     }
 
     fn run(
@@ -132,22 +134,22 @@ impl CommandReplay {
         place: Place,
         writer: &mut VersionWriter,
     ) -> Result<()> {
-        let Known { routine, procedure, frame, .. } = known;
+        let Known { routine, program, frame, .. } = known;
         let malformed = |malformed: crate::log::record::Malformed| place.corrupt(malformed.reason);
         command.row_numbers_into(&mut self.row_numbers).map_err(malformed)?;
         self.restore(&command.captured, place)?;
-        frame.switch(procedure);
+        frame.switch(program);
         if command.argument_count() > frame.registers.len() {
             return Err(place.diverged(routine, "it has more arguments than the routine takes"));
         }
         command.arguments_to(&mut frame.registers).map_err(malformed)?;
-        for (register, parameter) in frame.registers.iter_mut().zip(&procedure.parameters) {
+        for (register, parameter) in frame.registers.iter_mut().zip(&program.parameters) {
             if parameter.has_definition() {
                 *register = value_meant(register, *parameter)
                     .ok_or_else(|| place.diverged(routine, "an argument is no label of its enum"))?;
             }
         }
-        let mut access = ReplayAccess::new(writer, &self.row_numbers);
+        let mut access = ReplayAccess::new(writer, &self.row_numbers, command.hash_form);
         let undo: interpret::Undo<'_, ReplayAccess<'_>> =
             &mut |access, savepoint, _| access.rollback_to(savepoint);
         let outcome = interpret::run(&mut access, frame, &mut self.environment, &mut Nobody, undo);
@@ -158,7 +160,7 @@ impl CommandReplay {
                 return Err(place.diverged(routine, &format!("it fails with \"{error}\"")));
             }
         }
-        if access.write_set()?.0 != command.write_set_hash || !access.has_used_row_numbers() {
+        if access.write_set()? != command.write_set_hash || !access.has_used_row_numbers() {
             return Err(place.diverged(routine, "it writes something else than it did when it ran"));
         }
         Ok(())

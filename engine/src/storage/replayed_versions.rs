@@ -52,12 +52,44 @@ impl TableState {
         leave: Leave<'_>,
         guard: &Guard,
     ) -> Result<Option<Handle>> {
+        self.change_version(key, (row, false), history, leave, guard)
+    }
+
+    /// The same where there is no row yet.
+    ///
+    /// # Errors
+    /// As those of [`TableState::set_version`]; there is a row: the replay has diverged.
+    pub(crate) fn insert_version(
+        &self,
+        key: &[u8],
+        row: &[u8],
+        history: &mut HistoryWriter,
+        leave: Leave<'_>,
+        guard: &Guard,
+    ) -> Result<Option<Handle>> {
+        self.change_version(key, (Some(row), true), history, leave, guard)
+    }
+
+    fn change_version(
+        &self,
+        key: &[u8],
+        (row, is_new): (Option<&[u8]>, bool),
+        history: &mut HistoryWriter,
+        leave: Leave<'_>,
+        guard: &Guard,
+    ) -> Result<Option<Handle>> {
         self.note_row_number(key);
         let mut new = None;
         loop {
             match (self.index().locate(key, &Finger::default(), guard), row) {
                 (Located::Present(record), None) if !record.has_row() => return Ok(None),
                 (Located::Absent(_), None) => return Ok(None),
+                (Located::Present(record), _) if is_new && record.has_row() => {
+                    let name = &self.definition().name.name;
+                    return Err(Error::corrupt(format!(
+                        "there is a row already where table \"{name}\" gets one"
+                    )));
+                }
                 (Located::Present(record), row) => {
                     // What is replaced stays readable while this thread is pinned.
                     let old = record.row(guard);
@@ -97,6 +129,24 @@ impl TableState {
         let record = self.index().get(key, guard)?;
         let old = record.row(guard)?;
         if !leads_to(old, patch, row) || !self.leaves_entries(old, patch) {
+            return None;
+        }
+        // SAFETY: changes of one key follow each other, and no other thread reads a row in place.
+        unsafe { record.patch(patch, history, guard) }
+    }
+
+    /// As [`TableState::set_version_by_patch`] for a patch of the row that the running call has read; `None`
+    /// also if the call has written the row since, perhaps.
+    pub(crate) fn patch_read(
+        &self,
+        key: &[u8],
+        patch: &[u8],
+        history: &mut HistoryWriter,
+        guard: &Guard,
+    ) -> Option<Handle> {
+        let record = self.index().get(key, guard)?;
+        let old = record.row(guard)?;
+        if history.is_own(record.writer()) || !self.leaves_entries(old, patch) {
             return None;
         }
         // SAFETY: changes of one key follow each other, and no other thread reads a row in place.

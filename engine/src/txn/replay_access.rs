@@ -11,7 +11,9 @@
 use std::sync::Arc;
 
 use crossbeam_epoch::{self as epoch, Guard};
+use hyades_types::definition::TableId;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
+use smallvec::SmallVec;
 
 use super::cursor::{find_record, next_record, note_passed, secondary};
 use super::replay_versions::VersionWriter;
@@ -19,7 +21,8 @@ use super::{
     Access, Cursor, Duplicate, Flow, Found, FoundAhead, IndexNumber, Insertion, Intent, NewRow, Savepoint,
     Writable,
 };
-use crate::log::record::command::WriteSetHash;
+use crate::log::record::command::{HashForm, WriteChain, WriteSetHash};
+use crate::mutant::{self, Mutant};
 use crate::storage::history::Handle;
 use crate::storage::record::Record;
 use crate::storage::row::{RowCopy, overwrite};
@@ -28,7 +31,7 @@ use crate::storage::table::Table;
 /// See the module head.
 pub(crate) struct ReplayAccess<'w> {
     writer: &'w mut VersionWriter,
-    write_set: WriteSetHash,
+    write_set: WriteSet,
     /// The row numbers that the call drew when it ran, and how many the replay has drawn again.
     row_numbers: &'w [u64],
     used_row_numbers: usize,
@@ -38,18 +41,80 @@ pub(crate) struct ReplayAccess<'w> {
     failure: Option<Error>,
 }
 
+/// What is under a key afterwards.
+#[derive(Clone, Copy)]
+enum Written<'r> {
+    /// A row where there is none.
+    New(&'r [u8]),
+    Row(&'r [u8]),
+    Patched {
+        row: &'r [u8],
+        patch: &'r [u8],
+    },
+    Nothing,
+}
+
+impl<'r> Written<'r> {
+    /// What is hashed of it.
+    fn change(self) -> Option<&'r [u8]> {
+        match self {
+            Written::New(row) | Written::Row(row) => Some(row),
+            Written::Patched { patch, .. } => Some(patch),
+            Written::Nothing => None,
+        }
+    }
+}
+
 struct Undo {
     table: Arc<Table>,
     key: Vec<u8>,
     version: Handle,
-    write_set: WriteSetHash,
+    /// Of the table, before.
+    write_chain: WriteChain,
+}
+
+/// What has been written so far, as it was hashed when the call ran.
+struct WriteSet {
+    form: HashForm,
+    hash: WriteSetHash,
+    chains: SmallVec<[(TableId, WriteChain); 4]>,
+}
+
+impl WriteSet {
+    fn chain(&mut self, table: TableId) -> &mut WriteChain {
+        let table = if self.form == HashForm::ByTable { table } else { TableId(0) };
+        let at = self.chains.iter().position(|(known, _)| *known == table).unwrap_or_else(|| {
+            self.chains.push((table, WriteChain::default()));
+            self.chains.len() - 1
+        });
+        &mut self.chains[at].1
+    }
+
+    /// Adds a write. Returns the chain that the table had before.
+    fn add(&mut self, table: TableId, key: &[u8], change: Option<&[u8]>) -> WriteChain {
+        let chain = self.chain(table);
+        let before = *chain;
+        chain.add(table, key, change);
+        let after = *chain;
+        self.hash.exchange(before, after);
+        before
+    }
+
+    fn take_back(&mut self, table: TableId, before: WriteChain) {
+        let undone = std::mem::replace(self.chain(table), before);
+        self.hash.exchange(undone, before);
+    }
 }
 
 impl<'w> ReplayAccess<'w> {
-    pub(crate) fn new(writer: &'w mut VersionWriter, row_numbers: &'w [u64]) -> ReplayAccess<'w> {
+    pub(crate) fn new(
+        writer: &'w mut VersionWriter,
+        row_numbers: &'w [u64],
+        form: HashForm,
+    ) -> ReplayAccess<'w> {
         ReplayAccess {
             writer,
-            write_set: WriteSetHash::default(),
+            write_set: WriteSet { form, hash: WriteSetHash::default(), chains: SmallVec::new() },
             row_numbers,
             used_row_numbers: 0,
             keeps_undo: false,
@@ -63,7 +128,7 @@ impl<'w> ReplayAccess<'w> {
     /// # Errors
     /// Something could not be written.
     pub(crate) fn write_set(&self) -> Result<WriteSetHash> {
-        self.failure.clone().map_or(Ok(self.write_set), Err)
+        self.failure.clone().map_or(Ok(self.write_set.hash), Err)
     }
 
     /// Whether every row number that the call drew was drawn again.
@@ -71,27 +136,37 @@ impl<'w> ReplayAccess<'w> {
         self.used_row_numbers == self.row_numbers.len()
     }
 
-    /// Writes a row, by a patch if there is one, and hashes what has changed of it.
-    fn write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>, patch: Option<&[u8]>) {
+    /// Writes a row, and hashes what has changed of it.
+    fn write(&mut self, table: &Arc<Table>, key: &[u8], written: Written<'_>) {
         let guard = epoch::pin();
         let state = table.state(&guard);
-        let version = self.writer.write(table, |history, leave| {
-            let patched = row
-                .zip(patch)
-                .and_then(|(row, patch)| state.set_version_by_patch(key, (row, patch), history, &guard));
-            match patched {
-                Some(version) => Ok(Some(version)),
-                None => state.set_version(key, row, history, leave, &guard),
+        let version = self.writer.write(table, |history, leave| match written {
+            Written::New(row) if !mutant::is_active(Mutant::TrapsIgnored) => {
+                state.insert_version(key, row, history, leave, &guard)
             }
+            Written::New(row) | Written::Row(row) => {
+                state.set_version(key, Some(row), history, leave, &guard)
+            }
+            Written::Patched { row, patch } => {
+                match state.set_version_by_patch(key, (row, patch), history, &guard) {
+                    Some(version) => Ok(Some(version)),
+                    None => state.set_version(key, Some(row), history, leave, &guard),
+                }
+            }
+            Written::Nothing => state.set_version(key, None, history, leave, &guard),
         });
         let version = version.unwrap_or_else(|error| {
             self.failure.get_or_insert(error);
             None
         });
-        let write_set = self.write_set;
-        self.write_set.add(table.id(), key, patch.or(row));
+        self.note_write(table, key, written.change(), version);
+    }
+
+    /// Hashes a write, and notes how to take it back.
+    fn note_write(&mut self, table: &Arc<Table>, key: &[u8], change: Option<&[u8]>, version: Option<Handle>) {
+        let write_chain = self.write_set.add(table.id(), key, change);
         if let Some(version) = version.filter(|_| self.keeps_undo) {
-            self.undo.push(Undo { table: Arc::clone(table), key: key.to_vec(), version, write_set });
+            self.undo.push(Undo { table: Arc::clone(table), key: key.to_vec(), version, write_chain });
         }
     }
 
@@ -203,7 +278,11 @@ impl Access for ReplayAccess<'_> {
     }
 
     fn insert(&mut self, table: &Arc<Table>, new: NewRow<'_>) -> Flow<Insertion> {
-        let NewRow { key, row, arbiter, .. } = new;
+        let NewRow { key, row, arbiter, is_blind, .. } = new;
+        if is_blind {
+            self.write(table, key, Written::New(row));
+            return Ok(Insertion::Done);
+        }
         let guard = epoch::pin();
         if let Some(duplicate) = self.find_duplicate(table, arbiter, new, &guard)? {
             return Ok(Insertion::Duplicate(duplicate));
@@ -216,7 +295,7 @@ impl Access for ReplayAccess<'_> {
         if let Some(duplicate) = self.find_any_duplicate(table, new, &guard)? {
             return Ok(Insertion::Duplicate(duplicate));
         }
-        self.write(table, key, Some(row), None);
+        self.write(table, key, Written::Row(row));
         Ok(Insertion::Done)
     }
 
@@ -243,7 +322,20 @@ impl Access for ReplayAccess<'_> {
     }
 
     fn update(&mut self, Writable { table, key }: Writable<'_>, row: &[u8], patch: Option<&[u8]>) {
-        self.write(table, key, Some(row), patch);
+        let written = patch.map_or(Written::Row(row), |patch| Written::Patched { row, patch });
+        self.write(table, key, written);
+    }
+
+    const PATCHES_COPIES: bool = true;
+
+    fn patch_read(&mut self, table: &Arc<Table>, key: &[u8], patch: &[u8]) -> bool {
+        let guard = epoch::pin();
+        let state = table.state(&guard);
+        let version = self.writer.write(table, |history, _| state.patch_read(key, patch, history, &guard));
+        if version.is_some() {
+            self.note_write(table, key, Some(patch), version);
+        }
+        version.is_some()
     }
 
     #[allow(unsafe_code)] // As declared.
@@ -252,11 +344,11 @@ impl Access for ReplayAccess<'_> {
         let Some(old) = record.row(guard) else { return };
         let mut row = old.to_vec();
         overwrite(&mut row, patch);
-        self.write(written.table, written.key, Some(&row), Some(patch));
+        self.write(written.table, written.key, Written::Patched { row: &row, patch });
     }
 
     fn delete(&mut self, Writable { table, key }: Writable<'_>) {
-        self.write(table, key, None, None);
+        self.write(table, key, Written::Nothing);
     }
 
     fn new_row_number(&mut self, _table: &Arc<Table>) -> Flow<u64> {
@@ -278,11 +370,11 @@ impl Access for ReplayAccess<'_> {
     fn rollback_to(&mut self, savepoint: Savepoint) {
         let guard = epoch::pin();
         while self.undo.len() > savepoint.changes {
-            let Some(Undo { table, key, version, write_set }) = self.undo.pop() else { return };
+            let Some(Undo { table, key, version, write_chain }) = self.undo.pop() else { return };
             self.writer.write(&table, |history, leave| {
                 table.state(&guard).take_version_back(&key, version, history, leave, &guard);
             });
-            self.write_set = write_set;
+            self.write_set.take_back(table.id(), write_chain);
         }
     }
 }

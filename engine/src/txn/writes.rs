@@ -69,7 +69,7 @@ use parking_lot::Mutex;
 
 use crate::config::ControlKind;
 use crate::log::record::OperationsWriter;
-use crate::log::record::command::WriteSetHash;
+use crate::log::record::command::{WriteChain, WriteSetHash};
 use crate::protocol::Protocol;
 use crate::storage::history::{Handle, Histories, HistoryWriter, Snapshot};
 use crate::storage::primary_index::Finger;
@@ -169,7 +169,8 @@ impl<P: Protocol> Transactions<P> {
 /// One change to undo, with the lengths that the transaction's lists had before it.
 struct Undo {
     payload_bytes: usize,
-    write_set: WriteSetHash,
+    /// Of the table.
+    write_chain: WriteChain,
     key_bytes: usize,
     action: UndoAction,
 }

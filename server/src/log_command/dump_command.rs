@@ -341,7 +341,7 @@ fn shown_call(schema: &Schema, command: &Command<'_>) -> Result<Call, Malformed>
         arguments: command.arguments()?.iter().map(shown_value).collect(),
         captured: seen,
         row_numbers,
-        write_set_hash: format!("{:016x}", command.write_set_hash),
+        write_set_hash: format!("{:016x}", command.write_set_hash.0),
     })
 }
 

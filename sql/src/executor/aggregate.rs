@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Stage, StageRows, StageRun};
+use hyades_engine::procedure::ir::{Register, Stage, StageRows, StageRun};
 use hyades_types::collect;
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
@@ -142,6 +142,10 @@ impl Group {
 }
 
 impl Stage for Grouping {
+    fn registers(&self) -> Vec<Register> {
+        Vec::new()
+    }
+
     fn start(self: Arc<Self>, _registers: &[Value], environment: &Environment) -> Box<dyn StageRun> {
         let is_one = self.keys == 0 && self.sets.is_empty();
         Box::new(GroupingRun {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Stage, StageRows, StageRun};
+use hyades_engine::procedure::ir::{Register, Stage, StageRows, StageRun};
 use hyades_types::collect;
 use hyades_types::compare;
 use hyades_types::environment::Environment;
@@ -18,6 +18,10 @@ struct Elements {
 }
 
 impl Stage for ArrayOf {
+    fn registers(&self) -> Vec<Register> {
+        Vec::new()
+    }
+
     fn start(self: Arc<Self>, _registers: &[Value], _environment: &Environment) -> Box<dyn StageRun> {
         Box::new(Elements { array: self, values: Vec::new() })
     }

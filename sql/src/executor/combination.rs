@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Stage, StageRows, StageRun};
+use hyades_engine::procedure::ir::{Register, Stage, StageRows, StageRun};
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::guest;
@@ -24,6 +24,10 @@ pub(super) struct Counted {
 struct Combining(Folding<Combination>);
 
 impl Stage for Combination {
+    fn registers(&self) -> Vec<Register> {
+        Vec::new()
+    }
+
     fn start(self: Arc<Self>, _registers: &[Value], environment: &Environment) -> Box<dyn StageRun> {
         Box::new(Combining(Folding::new(self, environment.work_memory.clone())))
     }

@@ -25,7 +25,7 @@ mod window_rows;
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Stage, StageRows, StageRun};
+use hyades_engine::procedure::ir::{Register, Stage, StageRows, StageRun};
 use hyades_types::environment::{Environment, WorkMemory};
 use hyades_types::error::Result;
 use hyades_types::value::Value;
@@ -56,6 +56,17 @@ struct WindowRun {
 }
 
 impl Stage for WindowStage {
+    fn registers(&self) -> Vec<Register> {
+        let windows = self.passes.iter().flat_map(|pass| &pass.windows);
+        let bounds = windows.flat_map(|window| [window.frame.start, window.frame.end]);
+        bounds
+            .filter_map(|bound| match bound {
+                StagedBound::Preceding(register) | StagedBound::Following(register) => Some(register),
+                _ => None,
+            })
+            .collect()
+    }
+
     fn start(self: Arc<Self>, registers: &[Value], environment: &Environment) -> Box<dyn StageRun> {
         let value = |bound: StagedBound| match bound {
             StagedBound::Preceding(register) | StagedBound::Following(register) => {

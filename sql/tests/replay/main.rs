@@ -129,6 +129,42 @@ fn a_call_with_a_cursor_is_a_command() {
     assert_eq!(before.len(), 2);
 }
 
+/// A run inside of it may fail, so its inserts look for other rows, and its caller needs its results.
+#[test]
+fn a_call_that_calls_itself_is_replayed_whole() {
+    let create = procedure(
+        "n int;",
+        "select count(*) into n from l; insert into l values (least(n, 1), n, now(), 'level'); \
+         begin call p(); insert into l values (20 + n, n, now(), 'not reached'); \
+         exception when unique_violation then insert into l values (10 + n, n, now(), 'caught'); end;",
+    );
+    let question = "select id, n, note from l order by id";
+    let (logging, before, after) = across_a_crash(&[TABLES[2], create.as_str()], question);
+    assert!(logging.starts_with("command"), "{logging}");
+    assert_eq!(before, after);
+    assert_eq!(before, ["0|0|level", "1|1|level", "11|1|caught", "20|0|not reached"]);
+}
+
+/// The slot of the SELECT is that of the UPDATE, so all of the row is needed.
+#[test]
+fn a_long_row_that_a_callee_locks_and_changes_stays_whole() {
+    let callee = "create procedure inner_p(k int) language plpgsql as $$ declare g int; begin \
+                  select grp into strict g from doc where id = k for update; \
+                  update doc set grp = g + 1 where id = k; end $$";
+    let create = procedure("", "call inner_p(1);");
+    let setup = [
+        "create table doc (id int primary key, grp int not null, body text)",
+        "create index on doc (grp)",
+        "insert into doc values (1, 1, repeat('x', 500))",
+        callee,
+        create.as_str(),
+    ];
+    let (logging, before, after) = across_a_crash(&setup, "select grp, length(body), body from doc");
+    assert!(logging.starts_with("command"), "{logging}");
+    assert_eq!(before, after);
+    assert!(before[0].starts_with("2|500|"), "{before:?}");
+}
+
 #[test]
 fn numbers_that_no_row_may_hold_fail_their_statement() {
     let disk = SimulatedDisk::new(2);

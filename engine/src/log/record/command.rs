@@ -7,13 +7,14 @@
 //!
 //! * `captured`: 1 the clock (transaction time, and how much later the statement began; zigzag varints), 2 a
 //!   random seed (u64), 4 user, database and time zone (length and UTF-8 each). Only what the procedure uses
-//!   is there (pitfall 26).
+//!   is there (pitfall 26). 16: the write-set hash is by table.
 //! * `version hash`: of the routine's definition and of how this program runs it.
 //! * `arguments`: values with their types (`argument`).
 //! * `row numbers`: the keys that were drawn for rows of tables without a primary key, in order, each as the
 //!   zigzag difference from the one before.
 //! * `write-set hash`: the [`WriteSetHash`] over all writes: the row, or the pieces of it that an update of
-//!   the same length exchanged. Replay must compute the same.
+//!   the same length exchanged. Replay must compute the same. By table, so that what is written to different
+//!   tables can be replayed side by side. Before record format version 8 it is one chain over all tables.
 //!
 //! It takes the place of all operations of its transaction. Only where a test wants to compare both ways of
 //! replay (`Config::command_images`; `captured` has 8 then) do the operations follow it.
@@ -33,6 +34,7 @@ const CAPTURED_CLOCK: u8 = 1;
 const CAPTURED_RANDOM: u8 = 2;
 const CAPTURED_IDENTITY: u8 = 4;
 const HAS_IMAGES: u8 = 8;
+const HASHED_BY_TABLE: u8 = 16;
 
 /// What the call saw of its surroundings, limited to what its procedure uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,21 +60,43 @@ pub struct CapturedIdentity<'a> {
     pub time_zone: &'a str,
 }
 
-/// A hash of all rows that a transaction wrote: table, key, and row or its absence, in the order of the
-/// writes.
+/// A hash of the rows that a transaction has written to one table: key, and row or its absence, in the order
+/// of the writes. Two patches of one row in the other order lead to another hash.
 ///
 /// XXH3 with the hash so far as the seed, so that the log means the same on every machine and in every
 /// version of this program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WriteSetHash(pub u64);
+pub struct WriteChain(u64);
 
-impl WriteSetHash {
+impl WriteChain {
     #[inline]
     pub fn add(&mut self, table: TableId, key: &[u8], row: Option<&[u8]>) {
         let kind = u64::from(table.0) << 1 | u64::from(row.is_some());
         let with_key = xxh3_64_with_seed(key, self.0 ^ kind);
         self.0 = xxh3_64_with_seed(row.unwrap_or_default(), with_key);
     }
+}
+
+/// A hash of all rows that a transaction has written: the sum of the chains of its tables. Each chain has its
+/// table in it, so no two of them are alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteSetHash(pub u64);
+
+impl WriteSetHash {
+    /// The chain of a table has become another one.
+    #[inline]
+    pub fn exchange(&mut self, before: WriteChain, after: WriteChain) {
+        self.0 = self.0.wrapping_sub(before.0).wrapping_add(after.0);
+    }
+}
+
+/// What a write-set hash is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HashForm {
+    /// A chain for each table.
+    ByTable,
+    /// One chain over all tables, in older logs.
+    OneChain,
 }
 
 /// A decoded command record.
@@ -85,7 +109,8 @@ pub struct Command<'a> {
     arguments: &'a [u8],
     row_number_count: usize,
     row_numbers: &'a [u8],
-    pub write_set_hash: u64,
+    pub write_set_hash: WriteSetHash,
+    pub hash_form: HashForm,
     /// Whether after-images follow the call.
     pub has_images: bool,
 }
@@ -99,7 +124,8 @@ pub fn write_command_head(
 ) {
     let flags = captured.clock.map_or(0, |_| CAPTURED_CLOCK)
         | captured.random_seed.map_or(0, |_| CAPTURED_RANDOM)
-        | captured.identity.map_or(0, |_| CAPTURED_IDENTITY);
+        | captured.identity.map_or(0, |_| CAPTURED_IDENTITY)
+        | HASHED_BY_TABLE;
     let (number, number_bytes) = word_of_varint(u64::from(routine.0));
     let before_hash = 2 + number_bytes;
     let called = u128::from(COMMAND_HEAD) | u128::from(flags) << 8 | u128::from(number) << 16;
@@ -213,7 +239,8 @@ impl<'a> Command<'a> {
             read_varint(bytes, offset)?;
         }
         let row_numbers = &bytes[first..*offset];
-        let write_set_hash = u64::from_le_bytes(fixed(take(bytes, offset, 8)?));
+        let write_set_hash = WriteSetHash(u64::from_le_bytes(fixed(take(bytes, offset, 8)?)));
+        let is_by_table = flags & HASHED_BY_TABLE != 0;
         Ok(Command {
             routine,
             version_hash,
@@ -223,6 +250,7 @@ impl<'a> Command<'a> {
             row_number_count,
             row_numbers,
             write_set_hash,
+            hash_form: if is_by_table { HashForm::ByTable } else { HashForm::OneChain },
             has_images: flags & HAS_IMAGES != 0,
         })
     }
@@ -230,7 +258,8 @@ impl<'a> Command<'a> {
     /// What the call has captured, its routine, and that routine's version.
     fn read_called(bytes: &[u8], offset: &mut usize) -> Result<(u8, RoutineId, u32), Malformed> {
         let flags = take(bytes, offset, 1)?[0];
-        if flags & !(CAPTURED_CLOCK | CAPTURED_RANDOM | CAPTURED_IDENTITY | HAS_IMAGES) != 0 {
+        let known = CAPTURED_CLOCK | CAPTURED_RANDOM | CAPTURED_IDENTITY | HAS_IMAGES | HASHED_BY_TABLE;
+        if flags & !known != 0 {
             return Err(Malformed { offset: *offset, reason: "a call has captured something unknown" });
         }
         let start = *offset;

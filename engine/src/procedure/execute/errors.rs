@@ -14,6 +14,7 @@ use hyades_types::guest::Stop;
 use hyades_types::memory;
 use hyades_types::value::Value;
 
+use crate::mutant::{self, Mutant};
 use crate::procedure::conditions;
 use crate::procedure::evaluate::evaluate;
 use crate::procedure::frame::{Frame, Handler, Message};
@@ -33,6 +34,10 @@ impl<T: Access> Run<'_, T> {
         let (state, message) = match instruction {
             Instruction::Raise { state, message } => (*state, message),
             Instruction::RaiseViolation(violation) => return self.raise_violation(violation),
+            Instruction::Trap { line } if !mutant::is_active(Mutant::TrapsIgnored) => {
+                let message = format!("a check in line {line} fails, which held when it ran");
+                return Err(Error::input(sqlstate::INTERNAL_ERROR, message).into());
+            }
             _ => return Ok(Next::Following),
         };
         let message = match evaluate(message, &self.context())? {

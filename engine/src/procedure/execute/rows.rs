@@ -12,7 +12,7 @@ use crate::procedure::ir::{
     Arbiter, CursorSlot, Direction, Expr, Given, IndexNumber, Instruction, Intent, Label, Procedure, RowSlot,
     ScanRange, Strength, TableIndex, TableReference,
 };
-use crate::storage::row::{RowCopy, RowPatch};
+use crate::storage::row::{RowCopy, RowPatch, overwrite};
 use crate::txn::{Access, Chosen, Duplicate, Flow, Found, Insertion, Interrupt, NewRow, RowInPlace};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::Value;
@@ -225,8 +225,15 @@ impl<'r, T: Access> Run<'r, T> {
     }
 
     #[inline(never)]
-    pub(crate) fn insert(&mut self, reference: &TableReference, values: &[Expr], row: RowSlot) -> Flow<Next> {
-        match self.insert_row(reference, values, row, None)? {
+    pub(crate) fn insert(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
+        let (Instruction::Insert { table, values, row, .. }
+        | Instruction::InsertBlind { table, values, row }) = instruction
+        else {
+            return Ok(Next::Following);
+        };
+        let is_blind = matches!(instruction, Instruction::InsertBlind { .. });
+        let (reference, row) = (procedure.table(*table), *row);
+        match self.insert_row(reference, values, row, (None, is_blind))? {
             Insertion::Done => Ok(Next::Following),
             Insertion::Duplicate(duplicate) => Err(self.duplicate_key(reference, row, duplicate)),
         }
@@ -274,7 +281,7 @@ impl<'r, T: Access> Run<'r, T> {
         duplicate: Label,
     ) -> Flow<Next> {
         let first = if let Arbiter::Index(index) = arbiter { index } else { None };
-        match self.insert_row(reference, values, row, first)? {
+        match self.insert_row(reference, values, row, (first, false))? {
             Insertion::Done => Ok(Next::Following),
             Insertion::Duplicate(found)
                 if arbiter != Arbiter::Any && arbiter != Arbiter::Index(found.index) =>
@@ -350,10 +357,11 @@ impl<'r, T: Access> Run<'r, T> {
         reference: &TableReference,
         values: &[Expr],
         row: RowSlot,
-        arbiter: IndexNumber,
+        (arbiter, is_blind): (IndexNumber, bool),
     ) -> Flow<Insertion> {
-        self.build_row(reference, values, row, true)?;
-        access::insert(self.transaction, reference, &mut self.frame.rows[usize::from(row)], arbiter)
+        self.build_row(reference, values, row, !is_blind)?;
+        let row = &mut self.frame.rows[usize::from(row)];
+        access::insert(self.transaction, reference, row, (arbiter, is_blind))
     }
 
     #[inline(never)]
@@ -383,6 +391,13 @@ impl<'r, T: Access> Run<'r, T> {
         {
             return self.patch_in_place(reference, row, found, &scratch.patch);
         }
+        if T::PATCHES_COPIES
+            && in_place.is_none()
+            && access::patch_scalars(reference, &self.frame.rows[slot].bytes, set, self, &mut scratch.patch)
+            && self.patch_copy(reference, slot, &scratch.patch)
+        {
+            return Ok(());
+        }
         scratch.set.drain(..).for_each(|(_, value)| value.discard());
         let context = self.context();
         for (column, value) in set {
@@ -399,6 +414,7 @@ impl<'r, T: Access> Run<'r, T> {
             Some(found) if stays && found.is_current(self.guard) => {
                 self.patch_in_place(reference, row, found, &scratch.patch)?;
             }
+            None if T::PATCHES_COPIES && stays && self.patch_copy(reference, slot, &scratch.patch) => {}
             _ => {
                 let in_place = in_place.map(|row| row.bytes);
                 let buffer = &mut self.frame.rows[slot];
@@ -412,6 +428,16 @@ impl<'r, T: Access> Run<'r, T> {
             }
         }
         Ok(())
+    }
+
+    /// Updates a row that was copied when it was read, and its copy. False if that is not possible.
+    fn patch_copy(&mut self, reference: &TableReference, slot: usize, patch: &RowPatch) -> bool {
+        let buffer = &mut self.frame.rows[slot];
+        let is_patched = self.transaction.patch_read(&reference.table, &buffer.key, patch.bytes());
+        if is_patched {
+            overwrite(&mut buffer.bytes, patch.bytes());
+        }
+        is_patched
     }
 
     fn patch_in_place(

@@ -7,6 +7,7 @@ use crossbeam_epoch as epoch;
 use hyades_types::definition::{IndexKind, TableId};
 
 use super::ReplayAccess;
+use crate::log::record::command::{HashForm, WriteChain, WriteSetHash};
 use crate::storage::databases::Databases;
 use crate::storage::row::RowCopy;
 use crate::storage::table::Table;
@@ -55,7 +56,7 @@ fn read(access: &mut ReplayAccess<'_>, table: &Arc<Table>, key: &[u8]) -> Option
 /// Replays a call of this time.
 fn at(writer: &mut VersionWriter, time: u64, call: impl FnOnce(&mut ReplayAccess<'_>)) {
     let done: Result<(), ()> = writer.at(Some(time), |writer| {
-        call(&mut ReplayAccess::new(writer, &[]));
+        call(&mut ReplayAccess::new(writer, &[], HashForm::ByTable));
         Ok(())
     });
     done.expect("nothing fails");
@@ -90,14 +91,43 @@ fn what_is_rolled_back_leaves_nothing() {
 fn row_numbers_are_those_that_were_drawn() {
     let table = Arc::new(Table::new(TableId(1), definition(&[], IndexKind::Ordered)));
     let mut writer = VersionWriter::new(&ReplayVersions::new(&Databases::new(), true));
-    let mut access = ReplayAccess::new(&mut writer, &[7, 3]);
+    let mut access = ReplayAccess::new(&mut writer, &[7, 3], HashForm::ByTable);
     let mut draw = || access.new_row_number(&table).ok();
     assert_eq!((draw(), draw(), draw()), (Some(7), Some(3), None));
     assert!(!access.has_used_row_numbers());
-    let mut access = ReplayAccess::new(&mut writer, &[1]);
+    let mut access = ReplayAccess::new(&mut writer, &[1], HashForm::ByTable);
     assert!(!access.has_used_row_numbers());
     assert!(access.new_row_number(&table).is_ok_and(|number| number == 1));
     assert!(access.has_used_row_numbers());
+}
+
+#[test]
+fn writes_are_hashed_as_they_were_when_the_call_ran() {
+    let tables = [1, 2].map(|id| Arc::new(Table::new(TableId(id), definition(&[0], IndexKind::Ordered))));
+    let rows = [stored(1, "one"), stored(2, "two"), stored(3, "three")];
+    let written = [(0, &rows[0]), (1, &rows[1]), (0, &rows[2])];
+    let (mut one, mut each) = (WriteChain::default(), [WriteChain::default(); 2]);
+    for (table, (key, row)) in written {
+        one.add(tables[table].id(), key, Some(row));
+        each[table].add(tables[table].id(), key, Some(row));
+    }
+    for (form, chains) in [(HashForm::OneChain, vec![one]), (HashForm::ByTable, each.to_vec())] {
+        let mut expected = WriteSetHash::default();
+        chains.into_iter().for_each(|chain| expected.exchange(WriteChain::default(), chain));
+        let mut writer = VersionWriter::new(&ReplayVersions::new(&Databases::new(), false));
+        let mut access = ReplayAccess::new(&mut writer, &[], form);
+        for (table, row) in written {
+            assert_eq!(insert(&mut access, &tables[table], row), Insertion::Done);
+        }
+        let savepoint = access.savepoint();
+        assert_eq!(insert(&mut access, &tables[1], &stored(4, "four")), Insertion::Done);
+        access.rollback_to(savepoint);
+        assert_eq!(access.write_set().ok(), Some(expected), "{form:?}");
+        for (table, (key, _)) in written {
+            let deleted = admitted(&mut access, &tables[table], key);
+            access.delete(deleted);
+        }
+    }
 }
 
 #[test]

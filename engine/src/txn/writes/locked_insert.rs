@@ -97,8 +97,7 @@ impl<P: Protocol> Body<P> {
             target = self.locate(table, index, key, &guard);
         };
         state.count_added(1);
-        let write_set = self.hash_write(table, key, Some(row));
-        self.note_write(table, key, RowChange::Put(row), (write_set, version));
+        self.note_write(table, key, (RowChange::Put(row), RowChange::Put(row)), version);
         Ok(Insertion::Done)
     }
 

@@ -10,6 +10,7 @@ use hyades_types::error::Result;
 
 use super::resource::Resource;
 use super::{Body, Undo, UndoAction};
+use crate::log::record::command::WriteChain;
 use crate::protocol::Protocol;
 use crate::storage::secondary_index::SecondaryIndex;
 use crate::storage::table::{Table, TableState};
@@ -78,7 +79,7 @@ impl<P: Protocol> ObjectAccess for Body<P> {
         self.changes_objects = true;
         self.undo.push(Undo {
             payload_bytes: self.payload.len(),
-            write_set: self.write_set,
+            write_chain: WriteChain::default(),
             key_bytes: self.keys.len(),
             action: UndoAction::Object,
         });

@@ -170,10 +170,10 @@ impl<P: Protocol> Access for Body<P> {
         };
         let written = write_row(table, key, Some(row), &mut self.history, compare, &epoch::pin());
         let Some(version) = written else { return };
-        let write_set = self.hash_write(table, key, Some(patch.unwrap_or(row)));
+        let hashed = patch.map_or(RowChange::Put(row), RowChange::Patch);
         let logged = patch.filter(|_| is_base || mutant::is_active(Mutant::PatchOfStaleRow));
         let change = logged.map_or(RowChange::Put(row), |patch| RowChange::shorter(row, patch));
-        self.note_write(table, key, change, (write_set, version));
+        self.note_write(table, key, (change, hashed), version);
     }
 
     #[allow(unsafe_code)] // As declared.
@@ -186,10 +186,9 @@ impl<P: Protocol> Access for Body<P> {
         if table.id().is_temporary() {
             table.state(guard).index().charge_patch(patch.len());
         }
-        let write_set = self.hash_write(table, key, Some(patch));
         let row = if self.logs_rows() { record.row(guard) } else { None };
         let change = row.map_or(RowChange::Patch(patch), |row| RowChange::shorter(row, patch));
-        self.note_write(table, key, change, (write_set, version));
+        self.note_write(table, key, (change, RowChange::Patch(patch)), version);
     }
 
     fn delete(&mut self, Writable { table, key }: Writable<'_>) {
@@ -197,8 +196,7 @@ impl<P: Protocol> Access for Body<P> {
         self.give_up_entries(table, key, None, &guard);
         let Some(version) = write_row(table, key, None, &mut self.history, |_| {}, &guard) else { return };
         self.purgeable.push(Purgeable::row(table, key));
-        let write_set = self.hash_write(table, key, None);
-        self.note_write(table, key, RowChange::Delete, (write_set, version));
+        self.note_write(table, key, (RowChange::Delete, RowChange::Delete), version);
     }
 
     fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64> {

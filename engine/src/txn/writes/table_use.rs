@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::log::record::command::WriteChain;
 use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
 
@@ -16,6 +17,8 @@ pub(super) struct TableUse {
     /// The value of `Table::rewritten_at` at that time.
     pub(super) rewritten_at: u64,
     pub(super) countdown: Countdown,
+    /// Covers what a call has written to it.
+    pub(super) write_chain: WriteChain,
 }
 
 /// Later than every version: the transaction is not in the table.
@@ -30,6 +33,7 @@ impl TableUse {
             entered: NOT_ENTERED,
             rewritten_at: 0,
             countdown: Countdown::new(row_locks),
+            write_chain: WriteChain::default(),
         }
     }
 
@@ -40,6 +44,7 @@ impl TableUse {
         self.entered = NOT_ENTERED;
         self.rewritten_at = 0;
         self.countdown = Countdown::new(row_locks);
+        self.write_chain = WriteChain::default();
     }
 
     /// Called when it has got its first lock of the table, or another one.

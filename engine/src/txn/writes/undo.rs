@@ -6,8 +6,9 @@ use crossbeam_epoch as epoch;
 use hyades_types::guest;
 
 use super::purge_queue::Purgeable;
+use super::table_use::TableUse;
 use super::{Body, Undo, UndoAction};
-use crate::log::record::command::WriteSetHash;
+use crate::log::record::command::WriteChain;
 use crate::protocol::Protocol;
 use crate::storage::history::Handle;
 use crate::storage::row::pieces;
@@ -33,14 +34,23 @@ impl<'a> RowChange<'a> {
     pub(super) fn shorter(row: &'a [u8], patch: &'a [u8]) -> RowChange<'a> {
         if patch.len() < row.len() { RowChange::Patch(patch) } else { RowChange::Put(row) }
     }
+
+    fn bytes(self) -> Option<&'a [u8]> {
+        match self {
+            RowChange::Put(bytes) | RowChange::Patch(bytes) => Some(bytes),
+            RowChange::Delete => None,
+        }
+    }
 }
 
 impl<P: Protocol> Body<P> {
-    /// Adds a write to the write-set hash of a call; returns the previous hash.
-    pub(super) fn hash_write(&mut self, table: &Table, key: &[u8], change: Option<&[u8]>) -> WriteSetHash {
-        let before = self.write_set;
+    /// Adds a write to the write-set hash of a call.
+    fn hash_write(&mut self, place: usize, key: &[u8], change: RowChange<'_>) -> WriteChain {
+        let TableUse { table, write_chain, .. } = &mut self.tables[place];
+        let before = *write_chain;
         if self.command.is_some() {
-            self.write_set.add(table.id(), key, change);
+            write_chain.add(table.id(), key, change.bytes());
+            self.write_set.exchange(before, *write_chain);
         }
         before
     }
@@ -51,16 +61,17 @@ impl<P: Protocol> Body<P> {
         P::WRITES_LOG && self.command.is_none()
     }
 
-    /// Notes what to undo under `key` and, unless it is a call or the table temporary, what to write to the
-    /// log, after the row was written. `write_set` is the previous hash.
+    /// Notes what to undo under `key` and, unless the table is temporary, what to write to the log, after the
+    /// row was written: the change, or of a call a hash of what `hashed` says.
     pub(super) fn note_write(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
-        change: RowChange<'_>,
-        (write_set, version): (WriteSetHash, Handle),
+        (change, hashed): (RowChange<'_>, RowChange<'_>),
+        version: Handle,
     ) {
         let place = self.table_place(table);
+        let write_chain = self.hash_write(place, key, hashed);
         let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
         self.keys.extend_from_slice(key);
         if self.logs_rows() && !table.id().is_temporary() {
@@ -71,7 +82,7 @@ impl<P: Protocol> Body<P> {
             }
         }
         let action = UndoAction::Row { table: place, key_end: self.keys.len(), version };
-        self.undo.push(Undo { payload_bytes, write_set, key_bytes, action });
+        self.undo.push(Undo { payload_bytes, write_chain, key_bytes, action });
     }
 
     pub(super) fn undo_to(&mut self, length: usize) {
@@ -83,7 +94,9 @@ impl<P: Protocol> Body<P> {
             guest::pass(UNITS_PER_UNDONE_ROW);
             match undo.action {
                 UndoAction::Row { table, key_end, version } => {
-                    let table = &self.tables[table].table;
+                    let TableUse { table, write_chain, .. } = &mut self.tables[table];
+                    self.write_set.exchange(*write_chain, undo.write_chain);
+                    *write_chain = undo.write_chain;
                     let key = &self.keys[undo.key_bytes..key_end];
                     let has_row = take_back(table, key, version, &mut self.history, &guard);
                     let is_noted = |last: &Purgeable| last.is_row(table, key);
@@ -95,7 +108,6 @@ impl<P: Protocol> Body<P> {
                 UndoAction::Object => self.build = None,
             }
             self.payload.truncate(undo.payload_bytes);
-            self.write_set = undo.write_set;
             self.keys.truncate(undo.key_bytes);
         }
         if self.payload.len() < self.states_in_payload.end {

@@ -127,8 +127,9 @@ pub(super) fn record(start: u64, bytes: &[u8]) -> String {
             8 * fields.varint(|entry| format!("LSN vector, log {log}: {entry} * 8 = {}", entry * 8));
     }
     assert_eq!(fields.varint(|_| "operation: a call".to_owned()), 4);
-    let captured = fields.field(1, |flags| format!("captured of its surroundings: {}, nothing", flags[0]));
-    assert_eq!(captured, [0]);
+    let captured = fields
+        .field(1, |flags| format!("captured of its surroundings: nothing; {}, a hash by table", flags[0]));
+    assert_eq!(captured, [16]);
     let routine = fields.varint(|routine| format!("routine: {routine}"));
     fields.hidden(4, "version hash of the routine");
     let arguments = fields.varint(|count| format!("arguments: {count}"));
@@ -155,7 +156,7 @@ fn agree(start: u64, bytes: &[u8], (vector, routine, hash): (&[u64], u64, u64)) 
     let whole = reader.follows().vector().unwrap();
     let command = Command::of(operations).unwrap().unwrap();
     assert_eq!(
-        (whole.entries(), u64::from(command.routine.0), command.write_set_hash),
+        (whole.entries(), u64::from(command.routine.0), command.write_set_hash.0),
         (vector, routine, hash)
     );
 }

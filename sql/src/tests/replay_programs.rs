@@ -1,0 +1,99 @@
+//! What is left of procedures for the replay of their calls, as text: `tests/replay_programs.expected`,
+//! written when it is missing, and reviewed by hand.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use hyades_engine::db::Engine;
+use hyades_engine::procedure::ir::Procedure;
+
+use super::engine::{TestEngine, Trouble};
+use crate::connection::Connection;
+use crate::session::Database;
+use crate::statement::split::split;
+
+/// The procedures of the benchmarks.
+const WORKLOADS: [&str; 5] = [
+    include_str!("../../../bench/workloads/tpcc_schema.sql"),
+    include_str!("../../../bench/workloads/tpcc_procedures.sql"),
+    include_str!("../../../bench/workloads/smallbank.sql"),
+    include_str!("../../../bench/workloads/ycsb.sql"),
+    include_str!("../../../bench/workloads/bank.sql"),
+];
+
+/// What else a program has to keep or may leave out.
+const OTHERS: &str = "
+create table node (id int primary key, v int not null check (v > 0), note text);
+create table child (id int primary key, node int references node on delete cascade, v int);
+create table audit (at int, what text);
+create table drawn (v int);
+create procedure q_while(a int) language plpgsql as $$ declare i int := 0; n int; begin
+  while i < a loop
+    select v into n from node where id = i;
+    if not found then raise exception 'no node'; end if;
+    update node set v = n + 1 where id = i;
+    raise notice 'node %', i;
+    i := i + 1;
+  end loop; end $$;
+create procedure q_handler(a int) language plpgsql as $$ begin
+  begin insert into node values (a, 1, 'new');
+  exception when unique_violation then insert into audit values (a, sqlerrm); end;
+  insert into child values (a, a, 1); end $$;
+create procedure q_upsert(a int) language plpgsql as $$ declare n int; begin
+  insert into node values (a, 1, 'x') on conflict (id) do update set v = node.v + 1 returning v into n;
+  if n > 3 then delete from audit where at = a; end if; end $$;
+create procedure q_drop_parent(a int) language plpgsql as $$ begin delete from node where id = a; end $$;
+create procedure q_draws(a int) language plpgsql as $$ declare x int := (random() * 9)::int; y int; begin
+  y := (random() * 9)::int; insert into drawn values (y); x := (random() * 9)::int; end $$;
+create procedure q_until(a int, inout n int) language plpgsql as $$ declare i int := a; begin
+  loop
+    exit when i > 10;
+    i := i + 1;
+    n := n + i;
+  end loop;
+  insert into drawn values (a); end $$;
+";
+
+/// Runs the statements of a script.
+fn run(connection: &mut Connection, script: &str) {
+    for (_, statement) in split(script).expect("a script") {
+        connection.execute(&statement, &[]).unwrap_or_else(|error| panic!("{error}: {statement}"));
+    }
+}
+
+/// The replay programs of all procedures that the statements create.
+fn programs(statements: &[&str]) -> BTreeMap<String, (Arc<Procedure>, Arc<Procedure>)> {
+    let engine = Arc::new(TestEngine::with(Trouble::None));
+    let database = Database::with_engine(Arc::clone(&engine) as Arc<dyn Engine>);
+    let mut connection = database.connect().expect("a connection");
+    for sql in statements {
+        run(&mut connection, sql);
+    }
+    let mut worker = engine.worker();
+    worker.begin();
+    let mut programs = BTreeMap::new();
+    for routine in worker.routines() {
+        let procedure = worker.procedure(&routine).expect("it compiles");
+        let program = Procedure::replay_program(&procedure);
+        programs.insert(routine.definition.name.name.clone(), (procedure, program));
+    }
+    worker.rollback();
+    programs
+}
+
+#[test]
+fn programs_are_those_that_were_reviewed() {
+    let mut all = WORKLOADS.to_vec();
+    all.push(OTHERS);
+    let mut found = String::new();
+    for (name, (procedure, program)) in programs(&all) {
+        let (kept, of) = (program.code.len(), procedure.code.len());
+        let _ = writeln!(found, "-- {name}: {kept} of {of}\n{program}\n");
+    }
+    let path = super::folder("replay_programs.expected");
+    match std::fs::read_to_string(&path) {
+        Ok(expected) => assert_eq!(found, expected, "delete {} to write it anew", path.display()),
+        Err(_) => std::fs::write(&path, found).expect("the file can be written"),
+    }
+}
