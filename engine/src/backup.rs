@@ -54,7 +54,7 @@ mod windows;
 
 use std::time::Duration;
 
-use hyades_types::error::Result;
+use hyades_types::error::{Error, Result};
 
 use self::copying::Copying;
 pub use self::place::{Place, PointInTime, shown_time};
@@ -100,15 +100,19 @@ pub fn back_up_keeping(source: Place<'_>, target: Place<'_>, keep: Option<Durati
     loop {
         let copying = Copying::begin(source, target)?;
         let before = copying.database.clone();
-        match copying.run(keep_us) {
-            Err(error)
-                if attempts < ATTEMPTS
-                    && Manifest::load(source.disk.as_ref(), source.directory)?.as_ref() != Some(&before) =>
-            {
-                tracing::info!(%error, "the backup starts over: files have been given up meanwhile");
-                attempts += 1;
-            }
-            done => return done,
+        let error = match copying.run(keep_us) {
+            Ok(report) => return Ok(report),
+            Err(error) => error,
+        };
+        if Manifest::load(source.disk.as_ref(), source.directory)?.as_ref() == Some(&before) {
+            return Err(error);
         }
+        if attempts == ATTEMPTS {
+            let message =
+                format!("files went while they were copied, in each of {ATTEMPTS} attempts: {error}");
+            return Err(Error::fatal(error.sqlstate(), message));
+        }
+        tracing::info!(%error, "the backup starts over: files have been given up meanwhile");
+        attempts += 1;
     }
 }

@@ -71,7 +71,7 @@ fn back_up_often(disk: &SimulatedDisk, stop: &AtomicBool) -> usize {
             Ok(_) => done += 1,
             Err(error) => {
                 let error = error.to_string();
-                assert!(error.contains("is missing") || error.contains(" went while"), "{error}");
+                assert!(error.contains("is missing") || error.contains("files went while"), "{error}");
             }
         }
     }
