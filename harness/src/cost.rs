@@ -1,6 +1,7 @@
 //! `cargo xtask cost`: instructions and allocations of one call of YCSB, Payment and New-Order, and
 //! instructions of a prepared point select, of a statement of sysbench's oltp_read_only and of a join with
-//! grouping over 20,000 rows. A call of YCSB is counted without a log, and with logs in memory.
+//! grouping over 20,000 rows. A call of YCSB is counted without a log, and with logs in memory. Of calls that
+//! were logged, the replay is counted, too.
 //!
 //! Instructions are counted by callgrind (Debian's package valgrind), so they do not depend on the load of
 //! the machine: the example `cost` of hyades-bench runs twice with different numbers of calls, and the
@@ -70,7 +71,8 @@ const COUNTED_IN_REPLAY: &str = "hyades_engine::recovery::command::CommandReplay
 /// (56.5 M). Built without link-time optimization, the same sources count less than their predecessors
 /// (`point_select` 6,510, before 6,618; `read_only` 74,619, before 77,286), so it is what is inlined that had
 /// changed. Later that day six were raised: a place of a commit may be several, which takes up to 50
-/// instructions of a logged call. Why `read_only` (63,900 before) has 1.7 % more is not known.
+/// instructions of a logged call. Why `read_only` (63,900 before) has 1.7 % more is not known. Those of
+/// replays are estimates, from a build without link-time optimization, and have not been counted yet.
 const GATES: [Gate; 13] = [
     gate("point_select", 5_140),
     gate("ycsb", 9_700),

@@ -26,7 +26,7 @@ use super::flow::Flow;
 use super::places::Place;
 use crate::mutant::{self, Mutant};
 use crate::procedure::effects::TableUse;
-use crate::procedure::ir::{Callee, Instruction, Label, Line, Procedure};
+use crate::procedure::ir::{Callee, Instruction, Label, Line, Procedure, TableIndex};
 
 impl Procedure {
     /// The procedure to run when a logged call of `procedure` is replayed: it writes the same. It is made
@@ -202,7 +202,11 @@ impl<'p> Builder<'p> {
             Instruction::LookAhead { variable, last, reads } => Instruction::LookAhead {
                 variable: *variable,
                 last: *last,
-                reads: reads.iter().filter(|(table, _)| self.reads_rows_of(*table)).cloned().collect(),
+                reads: reads
+                    .iter()
+                    .filter(|(table, _)| reads_rows_of(self.procedure, &self.is_needed, *table))
+                    .cloned()
+                    .collect(),
             },
             other => other.clone(),
         };
@@ -226,23 +230,20 @@ impl<'p> Builder<'p> {
         self.add(at, kept);
         lost.into_iter().for_each(|jump| self.add(at, jump));
     }
+}
 
-    fn reads_rows_of(&self, table: u16) -> bool {
-        self.procedure.code.iter().zip(&self.is_needed).any(|(instruction, is_needed)| {
-            *is_needed && matches!(instruction, Instruction::ReadPoint { table: read, .. } if *read == table)
-        })
-    }
+/// Whether what is needed reads rows of this table by their keys.
+fn reads_rows_of(procedure: &Procedure, is_needed: &[bool], table: TableIndex) -> bool {
+    procedure.code.iter().zip(is_needed).any(|(instruction, is_needed)| {
+        *is_needed && matches!(instruction, Instruction::ReadPoint { table: read, .. } if *read == table)
+    })
 }
 
 /// A loop that reads what it has asked for ahead goes on asking.
 fn keep_prefetches(procedure: &Procedure, flow: &Flow, is_needed: &mut [bool]) {
     for (at, instruction) in procedure.code.iter().enumerate() {
         let Instruction::LookAhead { variable, reads, .. } = instruction else { continue };
-        let reads_later = |(table, _): &(u16, _)| {
-            procedure.code.iter().zip(&*is_needed).any(|(read, is_needed)| {
-                *is_needed && matches!(read, Instruction::ReadPoint { table: read, .. } if read == table)
-            })
-        };
+        let reads_later = |(table, _): &(TableIndex, _)| reads_rows_of(procedure, is_needed, *table);
         let mut has_number = false;
         flow.for_each_setter(at, Place::Register(*variable), &mut |setter| has_number |= is_needed[setter]);
         is_needed[at] |= flow.is_live(at) && has_number && reads.iter().any(reads_later);
