@@ -1,47 +1,58 @@
 //! Which columns of a row a procedure reads.
 
-use super::ir::{Expr, Instruction, Procedure, RowSlot};
+use super::ir::{Expr, Instruction, Procedure, TableIndex};
 use crate::storage::row::Leading;
+
+/// What is read of the rows in one slot.
+#[derive(Clone, Default)]
+struct SlotUse {
+    is_whole: bool,
+    /// The table whose rows are read into it by their keys.
+    table: Option<TableIndex>,
+    last: u16,
+}
+
+impl SlotUse {
+    fn fill(&mut self, instruction: &Instruction) {
+        match instruction {
+            Instruction::ReadPoint { table, .. } | Instruction::ReadKey { table, .. } => {
+                self.is_whole |= self.table.is_some_and(|other| other != *table);
+                self.table = Some(*table);
+            }
+            _ => self.is_whole = true,
+        }
+    }
+}
 
 impl Procedure {
     /// Notes what is read of the rows in each slot, so that no more of them is copied. All of a row that is
     /// changed, compared or kept, and of one that a scan finds, which may have to look at more columns.
     pub fn note_leading(&mut self) {
-        self.leading = (0..self.rows).map(|slot| self.find_leading(slot)).collect();
-    }
-
-    fn find_leading(&self, slot: RowSlot) -> Leading {
-        let (mut tables, mut last) = (Vec::new(), None);
+        let mut uses = vec![SlotUse::default(); usize::from(self.rows)];
         for instruction in &self.code {
             let effects = instruction.effects();
-            if effects.row_read == Some(slot) || effects.row_changed == Some(slot) {
-                return Leading::WHOLE;
+            for slot in effects.row_read.into_iter().chain(effects.row_changed) {
+                uses[usize::from(slot)].is_whole = true;
             }
-            if effects.row_filled == Some(slot) {
-                match instruction {
-                    Instruction::ReadPoint { table, .. } | Instruction::ReadKey { table, .. } => {
-                        tables.push(*table);
-                    }
-                    _ => return Leading::WHOLE,
-                }
+            if let Some(slot) = effects.row_filled {
+                uses[usize::from(slot)].fill(instruction);
             }
-            instruction.for_each_expr(&mut |expr| last = last.max(last_column(expr, slot)));
+            instruction.for_each_expr(&mut |expr| note_columns(expr, &mut uses));
         }
-        // One that nothing is read of is looked for, and that is all.
-        let leading = |table| self.table(table).layout.leading(last.unwrap_or(0));
-        match tables.split_first() {
-            Some((first, rest)) if rest.iter().all(|table| table == first) => leading(*first),
-            _ => Leading::WHOLE,
-        }
+        let leading = |slot: SlotUse| match slot.table.filter(|_| !slot.is_whole) {
+            // One that nothing is read of is looked for, and that is all.
+            Some(table) => self.table(table).layout.leading(slot.last),
+            None => Leading::WHOLE,
+        };
+        self.leading = uses.into_iter().map(leading).collect();
     }
 }
 
-/// The last column of the slot's row that an expression reads.
-fn last_column(expr: &Expr, slot: RowSlot) -> Option<u16> {
-    let mut last = match expr {
-        Expr::Column { row, column } if *row == slot => Some(*column),
-        _ => None,
-    };
-    expr.for_each_part(&mut |part| last = last.max(last_column(part, slot)));
-    last
+/// Notes the columns that an expression reads.
+fn note_columns(expr: &Expr, uses: &mut [SlotUse]) {
+    if let Expr::Column { row, column } = expr {
+        let last = &mut uses[usize::from(*row)].last;
+        *last = (*last).max(*column);
+    }
+    expr.for_each_part(&mut |part| note_columns(part, uses));
 }
