@@ -112,6 +112,15 @@ impl ControlKind {
     }
 }
 
+/// Which tables are taken for written where calls are replayed slice by slice, one slice after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slicing {
+    /// All of them.
+    AllTables,
+    /// Those that the call may write. Each slice reads the others itself.
+    OwnTables,
+}
+
 /// How many workers replay at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecoveryMode {
@@ -202,6 +211,8 @@ pub struct Config {
     /// For comparison: changes of rows, too, are replayed in the order in which records follow each other, as
     /// in the papers, and not key by key.
     pub replays_by_position: bool,
+    /// For tests of recovery: each logged call is replayed slice by slice.
+    pub replays_slices: Option<Slicing>,
     pub restart: RestartMode,
     /// When versions of rows that only old snapshots can see take more memory than this, in bytes, the oldest
     /// snapshot is given up (72000 for transactions that read at it).
@@ -251,6 +262,7 @@ impl Config {
             recovery_workers: 0,
             recovery_mode: RecoveryMode::default(),
             replays_by_position: false,
+            replays_slices: None,
             restart: RestartMode::default(),
             version_bytes: 1 << 30,
             memory: Limits::NONE,

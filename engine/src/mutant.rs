@@ -169,11 +169,17 @@ pub enum Mutant {
     HandlersPruned,
     /// A replay program goes on where the run would have failed (PACMAN).
     TrapsIgnored,
+    /// What a handler would undo together is in several slices (PACMAN).
+    HandlersCut,
+    /// Rows of several tables without keys get their numbers in several slices (PACMAN).
+    RowNumbersApart,
+    /// A slice takes values of another one where it does not know whether they were put (PACMAN).
+    TakesUndecided,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 74] = [
+    pub const ALL: [Mutant; 77] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -248,6 +254,9 @@ impl Mutant {
         Mutant::DrawsSkipped,
         Mutant::HandlersPruned,
         Mutant::TrapsIgnored,
+        Mutant::HandlersCut,
+        Mutant::RowNumbersApart,
+        Mutant::TakesUndecided,
     ];
 }
 

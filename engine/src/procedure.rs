@@ -13,10 +13,11 @@
 //!   `found_ahead` (prefetching in loops);
 //! * rows kept: `spool` (for later), `join_table` (one side of a join), with `join_heads` (the first row of
 //!   each key), `joined_row` (a row that is found) and `spilled_join` (rows beyond its memory);
+//! * `tape`: what the slices of a replayed call pass to each other;
 //! * `compiled_routine`: how a stored routine becomes a procedure.
 
 mod access;
-mod analysis;
+pub mod analysis;
 pub mod buffers;
 pub mod compiled_routine;
 pub mod conditions;
@@ -41,3 +42,4 @@ mod slots;
 mod spilled_join;
 mod spool;
 mod stage;
+pub(crate) mod tape;

@@ -692,6 +692,7 @@ fn installer(
         compiler: compiler.cloned(),
         foundations: incarnation.foundations.clone(),
         replays_images: config.replay_images,
+        slicing: config.replays_slices,
         on_demand: None,
         selection: None,
         versions: ReplayVersions::new(databases, incarnation.has_times),

@@ -144,6 +144,7 @@ impl Instruction {
             Instruction::Evaluate { into, .. } | Instruction::ErrorField { into, .. } => {
                 Effects::setting([*into])
             }
+            Instruction::Take { into, .. } => Effects::setting(into.iter().copied()),
             Instruction::Call { into, .. } => Effects::setting(into.iter().copied()).and_barrier(),
             Instruction::Dynamic(dynamic) => Effects::setting([dynamic.count]).and_barrier(),
             Instruction::Cursor(cursor) => Effects::setting(cursor.sets()).and_barrier(),
@@ -154,7 +155,6 @@ impl Instruction {
             Instruction::ReadPoint { table, row, .. } | Instruction::ReadKey { table, row, .. } => {
                 Effects::on(*table, TableUse::Point).filling(*row)
             }
-            // It prefetches memory of the tables' rows, which has no visible effect.
             Instruction::LookAhead { variable, last, .. } => Effects::looking_at(smallvec![*variable, *last]),
             Instruction::OpenScan { table, range, .. } => Effects::on(*table, TableUse::Scan(range.index)),
             Instruction::NextRow { row, .. }
@@ -205,6 +205,7 @@ impl Instruction {
             | Instruction::ReadCatalog { .. }
             | Instruction::MatchError { .. }
             | Instruction::ForgetError
+            | Instruction::Put { .. }
             | Instruction::BeginStatement => Effects::nothing(),
         }
     }
@@ -397,6 +398,7 @@ macro_rules! visit_expressions {
             | Instruction::Spool { values, .. }
             | Instruction::Defer { values, .. }
             | Instruction::FeedStage { values, .. }
+            | Instruction::Put { values, .. }
             | Instruction::Call { arguments: values, .. } => values.$iter().for_each($visit),
             Instruction::LookAhead { reads, .. } => reads.$iter().flat_map(|(_, key)| key).for_each($visit),
             Instruction::Update { set, .. } => set.$iter().for_each(|(_, value)| $visit(value)),
@@ -476,6 +478,7 @@ macro_rules! visit_expressions {
             | Instruction::ForNext { .. }
             | Instruction::ForStep { .. }
             | Instruction::Trap { .. }
+            | Instruction::Take { .. }
             | Instruction::Return => {}
         }
     };
@@ -556,6 +559,8 @@ macro_rules! visit_labels {
             | Instruction::ForgetError
             | Instruction::SetElement { .. }
             | Instruction::Trap { .. }
+            | Instruction::Put { .. }
+            | Instruction::Take { .. }
             | Instruction::Return => {}
         }
     };

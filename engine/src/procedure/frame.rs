@@ -15,6 +15,7 @@ use super::buffers::{RowBuffer, Scratch};
 use super::ir::{DynamicRows, Label, Procedure, SpoolSlot, StageRun};
 use super::join_table::JoinTable;
 use super::spool::Spool;
+use super::tape::Tape;
 use crate::local_arc::LocalArc;
 use crate::storage::row::RowLayout;
 use crate::txn::{Cursor, Savepoint};
@@ -86,6 +87,8 @@ pub struct Frame {
     pub(crate) spools: Vec<Spool>,
     pub(crate) joins: Vec<JoinTable>,
     pub(crate) stages: Vec<Option<Box<dyn StageRun>>>,
+    /// What the slices of a call pass to each other, lent to the frame of the slice that runs.
+    pub(crate) tapes: Vec<Tape>,
     pub(crate) handlers: Vec<Handler>,
     /// Errors that are being handled.
     pub(crate) errors: Vec<Error>,
@@ -135,6 +138,7 @@ impl Frame {
             spools: Vec::new(),
             joins: Vec::new(),
             stages: Vec::new(),
+            tapes: Vec::new(),
             handlers: Vec::new(),
             errors: Vec::new(),
             is_rethrowing: false,

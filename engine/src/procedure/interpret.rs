@@ -334,9 +334,8 @@ impl<'r, T: Access> Run<'r, T> {
             Do::ErrorField { field, into } => self.error_field(*field, *into),
             Do::Rethrow => self.rethrow(),
             Do::ForgetError => self.forget_error(),
-            Do::SetElement { array, element, index, value } => {
-                self.set_element((*array, *element), index, value)
-            }
+            Do::Put { .. } | Do::Take { .. } => self.use_tape(instruction),
+            Do::SetElement { .. } => self.set_element(instruction),
         }
     }
 

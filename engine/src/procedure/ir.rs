@@ -28,7 +28,7 @@ use hyades_types::value::{ArrayElement, SqlType};
 use super::cursor_statement::CursorStatement;
 pub use super::expression::{Deep, Expr};
 pub use super::slots::{
-    CalleeIndex, CursorSlot, JoinSlot, Label, Register, RowSlot, SpoolSlot, StageIndex, TableIndex,
+    CalleeIndex, CursorSlot, JoinSlot, Label, Register, RowSlot, SpoolSlot, StageIndex, TableIndex, TapeSlot,
 };
 pub use super::stage::{LaterRows, Stage, StageRows, StageRun};
 use crate::storage::row::{Leading, RowLayout};
@@ -82,6 +82,8 @@ pub struct Procedure {
     pub replay: Replayability,
     pub spools: u16,
     pub joins: u16,
+    /// Only slices have any.
+    pub tapes: u16,
     pub stages: Vec<Arc<dyn Stage>>,
     pub callees: Vec<Callee>,
     /// Registers that are passed to the caller when the procedure returns: OUT parameters, or a function's
@@ -177,6 +179,8 @@ pub struct Line {
     pub from: Label,
     /// The line in the body, from 1. 0 for code that belongs to no line.
     pub line: u32,
+    /// The routine whose body it is, if that is one whose code has come in place of a call.
+    pub routine: Option<Arc<str>>,
     /// `assignment`, `SQL statement` ... Those that begin with `during`, or have no line, are shown without
     /// "at".
     pub kind: &'static str,
@@ -635,6 +639,18 @@ pub enum Instruction {
     /// Only in replay programs.
     Trap {
         line: u32,
+        /// As in [`Line`].
+        routine: Option<Arc<str>>,
+    },
+    /// Appends values to a tape. Only in slices, which pass each other values so.
+    Put {
+        tape: TapeSlot,
+        values: Vec<Expr>,
+    },
+    /// Takes the next values from a tape that another slice of the same call has written.
+    Take {
+        tape: TapeSlot,
+        into: Vec<Register>,
     },
     /// Ends the run. Running off the end of the code does the same.
     Return,

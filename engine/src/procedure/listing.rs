@@ -139,6 +139,19 @@ impl Names<'_> {
         }
     }
 
+    /// The instructions that only replay programs and slices have.
+    fn of_replay(&self, instruction: &Instruction) -> String {
+        match instruction {
+            Instruction::Put { tape, values } => format!("tape{tape} += ({})", self.list(values)),
+            Instruction::Take { tape, into } => format!("{} := next of tape{tape}", self.registers(into)),
+            Instruction::Trap { line, routine } => {
+                let of = routine.as_ref().map(|routine| format!(" of {routine}")).unwrap_or_default();
+                format!("trap: a check in line {line}{of} fails")
+            }
+            _ => String::new(),
+        }
+    }
+
     fn read_spool(&self, instruction: &Instruction) -> String {
         if let Instruction::EmitSpooled { spool, width } = instruction {
             let values = if *width == 1 { "value".to_owned() } else { format!("{width} values") };
@@ -221,8 +234,8 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         Do::Dynamic(dynamic) => names.dynamic(dynamic),
         Do::Cursor(cursor) => names.cursor(cursor),
         Do::EndTransaction { commits } => format!("end the transaction, committing: {commits}"),
+        Do::Put { .. } | Do::Take { .. } | Do::Trap { .. } => names.of_replay(instruction),
         Do::Return => "return".to_owned(),
-        Do::Trap { line } => format!("trap: a check in line {line} fails"),
         Do::Raise { state, message } => format!("fail with {state}: {}", names.expr(message)),
         Do::RaiseViolation(broken) => format!("fail with {}: constraint {}", broken.state, broken.constraint),
         Do::Report(report) => format!("raise {:?}: {}", report.severity, names.expr(&report.message)),

@@ -16,5 +16,7 @@ pub type SpoolSlot = u16;
 pub type JoinSlot = u16;
 /// An index into [`Procedure::stages`](super::ir::Procedure::stages).
 pub type StageIndex = u16;
+/// A tape number.
+pub type TapeSlot = u16;
 /// An index into [`Procedure::callees`](super::ir::Procedure::callees).
 pub type CalleeIndex = u16;

@@ -24,13 +24,16 @@ use hyades_types::value::Value;
 use jiff::tz::TimeZone;
 
 use super::schedule::RecordPlace;
-use crate::log::record::command::Captured;
+use crate::config::Slicing;
+use crate::log::record::command::{Captured, HashForm};
 use crate::log::record::{Command, value_meant};
 use crate::mutant::{self, Mutant};
+use crate::procedure::analysis::Slices;
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::procedure::frame::{Frame, RowSink};
 use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
+use crate::procedure::tape::Tape;
 use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::databases::Databases;
 use crate::storage::stored_routine::Routine;
@@ -53,6 +56,8 @@ struct Known {
     routine: Arc<Routine>,
     /// What is left of its procedure for a replay.
     program: Arc<Procedure>,
+    /// The same cut into slices, each with its frame.
+    slices: Vec<(Arc<Procedure>, Frame)>,
     /// The catalog of its database, and the version of that for which all this was found.
     catalog: Arc<Catalog>,
     catalog_version: u64,
@@ -68,6 +73,8 @@ pub(super) struct Program<'p> {
     pub(super) compiler: Option<&'p dyn RoutineCompiler>,
     /// What they ran with.
     pub(super) written_with: &'p Foundations,
+    /// Calls are replayed slice by slice.
+    pub(super) slicing: Option<Slicing>,
 }
 
 /// The place of a record, for messages.
@@ -122,9 +129,15 @@ impl CommandReplay {
         let (catalog, routine) = find(databases, command, program.written_with, place)?;
         let catalog_version = catalog.version();
         let procedure = compile(&routine, &catalog, program.compiler, place)?;
-        let program = Procedure::replay_program(&procedure);
-        let frame = Frame::new(Arc::clone(&program));
-        Ok(Known { id: routine.id, routine, program, catalog, catalog_version, frame })
+        let left = Procedure::replay_program(&procedure);
+        let frame = Frame::new(Arc::clone(&left));
+        let slices = program.slicing.map(|slicing| Slices::of_call(&left, slicing).slices);
+        let slices = slices.unwrap_or_default().into_iter().map(|slice| {
+            let frame = Frame::new(Arc::clone(&slice.program));
+            (slice.program, frame)
+        });
+        let slices = slices.collect();
+        Ok(Known { id: routine.id, routine, program: left, slices, catalog, catalog_version, frame })
     }
 
     fn run(
@@ -134,9 +147,39 @@ impl CommandReplay {
         place: Place,
         writer: &mut VersionWriter,
     ) -> Result<()> {
-        let Known { routine, program, frame, .. } = known;
+        let Known { routine, program, slices, frame, .. } = known;
         let malformed = |malformed: crate::log::record::Malformed| place.corrupt(malformed.reason);
         command.row_numbers_into(&mut self.row_numbers).map_err(malformed)?;
+        let mut row_numbers = std::mem::take(&mut self.row_numbers);
+        let mut access = ReplayAccess::new(writer, &row_numbers, command.hash_form);
+        // The writes of slices add up in no other form.
+        if slices.is_empty() || command.hash_form != HashForm::ByTable {
+            self.run_program(routine, (program, frame), command, (place, &mut access), &mut Vec::new())?;
+        } else {
+            let mut tapes = Vec::new();
+            tapes.resize_with(slices.first().map_or(0, |(slice, _)| usize::from(slice.tapes)), Tape::default);
+            for (slice, frame) in slices {
+                self.run_program(routine, (slice, frame), command, (place, &mut access), &mut tapes)?;
+            }
+        }
+        if access.write_set()? != command.write_set_hash || !access.has_used_row_numbers() {
+            return Err(place.diverged(routine, "it writes something else than it did when it ran"));
+        }
+        row_numbers.clear();
+        self.row_numbers = row_numbers;
+        Ok(())
+    }
+
+    /// Runs the program of a call, or one of its slices.
+    fn run_program(
+        &mut self,
+        routine: &Routine,
+        (program, frame): (&Arc<Procedure>, &mut Frame),
+        command: &Command<'_>,
+        (place, access): (Place, &mut ReplayAccess<'_>),
+        tapes: &mut Vec<Tape>,
+    ) -> Result<()> {
+        let malformed = |malformed: crate::log::record::Malformed| place.corrupt(malformed.reason);
         self.restore(&command.captured, place)?;
         frame.switch(program);
         if command.argument_count() > frame.registers.len() {
@@ -149,21 +192,21 @@ impl CommandReplay {
                     .ok_or_else(|| place.diverged(routine, "an argument is no label of its enum"))?;
             }
         }
-        let mut access = ReplayAccess::new(writer, &self.row_numbers, command.hash_form);
         let undo: interpret::Undo<'_, ReplayAccess<'_>> =
             &mut |access, savepoint, _| access.rollback_to(savepoint);
-        let outcome = interpret::run(&mut access, frame, &mut self.environment, &mut Nobody, undo);
+        std::mem::swap(&mut frame.tapes, tapes);
+        let outcome = interpret::run(access, frame, &mut self.environment, &mut Nobody, undo);
+        std::mem::swap(&mut frame.tapes, tapes);
+        if tapes.iter_mut().fold(false, |partly, tape| tape.rewind() | partly) && outcome.is_ok() {
+            return Err(place.diverged(routine, "a slice takes less than another has put"));
+        }
         match outcome {
-            Ok(()) => {}
-            Err(Interrupt::Wait(_)) => return Err(place.diverged(routine, "it waits")),
+            Ok(()) => Ok(()),
+            Err(Interrupt::Wait(_)) => Err(place.diverged(routine, "it waits")),
             Err(Interrupt::Failed(error)) => {
-                return Err(place.diverged(routine, &format!("it fails with \"{error}\"")));
+                Err(place.diverged(routine, &format!("it fails with \"{error}\"")))
             }
         }
-        if access.write_set()? != command.write_set_hash || !access.has_used_row_numbers() {
-            return Err(place.diverged(routine, "it writes something else than it did when it ran"));
-        }
-        Ok(())
     }
 
     fn restore(&mut self, captured: &Captured<'_>, place: Place) -> Result<()> {

@@ -22,7 +22,7 @@ use super::logged_patch::read_patch;
 use super::on_demand::OnDemand;
 use super::passes::{MergedKeys, Selection};
 use super::schedule::{Piece, RecordPlace, Replay};
-use crate::config::{OnRecoveryProgress, RecoveryProgress};
+use crate::config::{OnRecoveryProgress, RecoveryProgress, Slicing};
 use crate::log::record::{Command, Operation, Operations};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::storage::databases::Databases;
@@ -38,6 +38,7 @@ pub(super) struct Installer {
     pub(super) foundations: Foundations,
     /// Whether calls with after-images are not run, but replayed from those.
     pub(super) replays_images: bool,
+    pub(super) slicing: Option<Slicing>,
     pub(super) on_progress: Option<OnRecoveryProgress>,
     pub(super) started: Instant,
     /// What earlier incarnations have contributed.
@@ -376,7 +377,11 @@ impl Replay for Installer {
                 if self.selection.as_ref().is_some_and(|selection| !selection.takes_call(called)) {
                     return Ok(());
                 }
-                let program = Program { compiler: self.compiler.as_deref(), written_with: &self.foundations };
+                let program = Program {
+                    compiler: self.compiler.as_deref(),
+                    written_with: &self.foundations,
+                    slicing: self.slicing,
+                };
                 let (writer, Rest { commands, .. }) = scratch.with_writer(&self.versions);
                 return writer.at(record.time, |writer| {
                     commands.replay(&self.databases, program, &command, (place, writer))

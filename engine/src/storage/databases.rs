@@ -233,7 +233,7 @@ impl Databases {
     }
 
     /// The catalog of the database that a routine is in.
-    pub(crate) fn catalog_of_routine(&self, id: RoutineId) -> Option<Arc<Catalog>> {
+    pub fn catalog_of_routine(&self, id: RoutineId) -> Option<Arc<Catalog>> {
         let known = self.known.read();
         let has_it = |stored: &&StoredDatabase| stored.catalog.routine(id).is_some();
         known.values().find(has_it).map(|stored| Arc::clone(&stored.catalog))

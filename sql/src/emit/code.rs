@@ -268,7 +268,7 @@ impl Code {
         if self.lines.last().is_some_and(|last| last.from == from) {
             self.lines.pop();
         }
-        self.lines.push(Line { from, line, kind });
+        self.lines.push(Line { from, line, routine: None, kind });
     }
 
     /// Makes the statements that begin in this part continue the enclosing one.

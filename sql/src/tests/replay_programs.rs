@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use hyades_engine::db::Engine;
+use hyades_engine::procedure::analysis::Slices;
 use hyades_engine::procedure::ir::Procedure;
 
 use super::engine::{TestEngine, Trouble};
@@ -91,9 +92,29 @@ fn programs_are_those_that_were_reviewed() {
         let (kept, of) = (program.code.len(), procedure.code.len());
         let _ = writeln!(found, "-- {name}: {kept} of {of}\n{program}\n");
     }
-    let path = super::folder("replay_programs.expected");
+    compare("replay_programs.expected", &found);
+}
+
+/// The file is written when it is missing.
+fn compare(file: &str, found: &str) {
+    let path = super::folder(file);
     match std::fs::read_to_string(&path) {
         Ok(expected) => assert_eq!(found, expected, "delete {} to write it anew", path.display()),
         Err(_) => std::fs::write(&path, found).expect("the file can be written"),
     }
+}
+
+/// If the log holds calls of all of them.
+#[test]
+fn slices_are_those_that_were_reviewed() {
+    let mut all = WORKLOADS.to_vec();
+    all.push(OTHERS);
+    let programs = programs(&all);
+    let is_written = |table| programs.values().any(|(_, program)| program.may_write(table));
+    let mut found = String::new();
+    for (name, (_, program)) in &programs {
+        let slices = Slices::of(program, &|table| is_written(table).then_some(table.0));
+        let _ = writeln!(found, "-- {name}\n{slices}");
+    }
+    compare("replay_slices.expected", &found);
 }

@@ -5,13 +5,14 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 /// The tables, and their rows.
-pub(crate) const SETUP: [&str; 15] = [
+pub(crate) const SETUP: [&str; 16] = [
     "create table acc (id int primary key, grp int not null, bal bigint not null, note text)",
     "create index acc_by_group on acc (grp)",
     "create table par (id int primary key, cnt int not null check (cnt < 1000))",
     "create table chi (id int primary key, par int not null references par on delete cascade, v bigint)",
     "create table tally (k int, n int, v bigint not null, primary key (k, n))",
     "create table free (v bigint, w int)",
+    "create table loose (w int, v bigint)",
     "create table uniq (id int primary key, u int not null unique)",
     "insert into acc select i, i % 4, i * 10, 'note ' || i from generate_series(1, 12) i",
     "insert into par select i, 0 from generate_series(1, 6) i",
@@ -194,7 +195,7 @@ impl Generator {
 
     fn change(&mut self) -> String {
         let (number, other, amount) = (self.number(), self.number(), self.amount());
-        match self.below(26) {
+        match self.below(27) {
             0 | 1 => format!("update acc set bal = bal + {amount} where id = {number};"),
             2 => format!("update acc set bal = {amount} where id = {number} returning bal into z;"),
             3 => format!("update acc set grp = {other} % 4, note = t where id = {number};"),
@@ -224,6 +225,7 @@ impl Generator {
             }
             22 => format!("y := {number} % 4; call deep(y, x);"),
             23 => format!("call careful({number} % 5);"),
+            25 => format!("insert into loose values ({number}, {amount});"),
             24 => format!("update doc set body = repeat(t, 9) where grp = {number} returning grp into x;"),
             _ => format!("call add_child({number}, {other} + 30);"),
         }

@@ -9,13 +9,26 @@ mod generator;
 
 use std::sync::Arc;
 
+use hyades::engine::config::Slicing;
 use hyades::engine::mutant::{Mutant, activate};
+use hyades::engine::procedure::analysis::Slices;
+use hyades::engine::procedure::ir::Procedure;
 use hyades::engine::recovery::{recover, tables_hash};
 use hyades::engine::storage::databases::Databases;
 use hyades::{Config, ControlKind, Database, Error};
 use hyades_sim::disk::SimulatedDisk;
 
 use generator::{FUNCTIONS, Generator, SETUP};
+
+/// What must be found. The switch is for the whole process.
+const MUTANTS: [Mutant; 6] = [
+    Mutant::DecidersForgotten,
+    Mutant::DrawsSkipped,
+    Mutant::HandlersPruned,
+    Mutant::HandlersCut,
+    Mutant::RowNumbersApart,
+    Mutant::TakesUndecided,
+];
 
 /// Procedures of a database, and calls of each.
 const PROGRAMS: usize = 40;
@@ -40,6 +53,15 @@ struct Tally {
     programs: usize,
     committed: usize,
     failed: usize,
+}
+
+/// The slices of a procedure, as text.
+fn slices(databases: &Databases, name: &str, slicing: Slicing) -> Option<String> {
+    let routine = databases.routines().into_iter().find(|routine| routine.definition.name.name == name)?;
+    let catalog = databases.catalog_of_routine(routine.id)?;
+    let procedure = routine.procedure(Some(&*hyades::routine_compiler()), &*catalog).ok()?;
+    let program = Procedure::replay_program(&procedure);
+    Some(format!("{program}\n{}", Slices::of_call(&program, slicing)))
 }
 
 /// Runs the programs of one seed, and recovers.
@@ -68,15 +90,24 @@ fn round(seed: u64, tally: &mut Tally) -> Result<(), String> {
     let live = tables_hash(&database.engine().tables()).map_err(text)?;
     disk.crash_now();
     let found = disk.after_power_cut(seed);
-    let databases = Arc::new(Databases::new());
-    recover(&config(&found, seed), Some(hyades::routine_compiler()), &databases).map_err(|error| {
-        let name = all.iter().enumerate().find(|(at, _)| error.to_string().contains(&format!("p{at}(")));
-        format!("seed {seed}: {error}\n{}", name.map_or("", |(_, create)| create))
-    })?;
-    match tables_hash(&databases.tables()).map_err(text)? == live {
-        true => Ok(()),
-        false => Err(format!("seed {seed}: recovery finds another state than was there")),
+    for replays_slices in [None, Some(Slicing::AllTables), Some(Slicing::OwnTables)] {
+        let databases = Arc::new(Databases::new());
+        let config = Config { replays_slices, ..config(&found, seed) };
+        recover(&config, Some(hyades::routine_compiler()), &databases).map_err(|error| {
+            let number = (0..all.len()).find(|at| error.to_string().contains(&format!("p{at}(")));
+            let source = number.map_or("", |number| &all[number]);
+            let slices = number.zip(replays_slices).map(|(number, slicing)| {
+                slices(&databases, &format!("p{number}"), slicing).unwrap_or_default()
+            });
+            format!("seed {seed}, {replays_slices:?}: {error}\n{source}\n{}", slices.unwrap_or_default())
+        })?;
+        if tables_hash(&databases.tables()).map_err(text)? != live {
+            return Err(format!(
+                "seed {seed}, {replays_slices:?}: recovery finds another state than was there"
+            ));
+        }
     }
+    Ok(())
 }
 
 fn wanted() -> usize {
@@ -95,7 +126,7 @@ fn replay_programs_write_what_the_calls_have_written() {
     println!("{tally:?}");
     assert!(tally.committed > tally.failed && tally.failed > 0, "{tally:?}");
 
-    for mutant in [Mutant::DecidersForgotten, Mutant::DrawsSkipped, Mutant::HandlersPruned] {
+    for mutant in MUTANTS {
         activate(Some(mutant));
         let caught = (1..60).find_map(|seed| round(seed, &mut Tally::default()).err());
         activate(None);

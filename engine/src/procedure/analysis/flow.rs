@@ -20,7 +20,7 @@ use super::places::{Place, Places};
 use crate::procedure::ir::{Instruction, Label, Procedure};
 
 /// Longer code is not looked at.
-const MOST_INSTRUCTIONS: usize = 4096;
+pub(super) const MOST_INSTRUCTIONS: usize = 4096;
 /// Registers times instructions, above which it is not either.
 const MOST_FACTS: usize = 1 << 21;
 
@@ -39,6 +39,8 @@ pub(super) struct Flow {
     post_dominators: Vec<usize>,
     /// The instructions that decide about this one.
     deciders: Vec<BTreeSet<usize>>,
+    /// The first one that does so by an error that is handled.
+    handled_decider: Vec<Option<usize>>,
 }
 
 impl Flow {
@@ -68,14 +70,18 @@ impl Flow {
         }
         let post_dominators = post_dominators(&successors, &predecessors, &is_live);
         let deciders = deciders(&ways, &post_dominators, &is_live);
+        let depth: Vec<usize> =
+            handlers.iter().map(|handlers| handlers.as_ref().map_or(0, Vec::len)).collect();
+        let handled_decider = handled_deciders(&successors, &post_dominators, &is_live, &depth);
         Some(Flow {
             places: code.iter().map(|instruction| places(procedure, instruction)).collect(),
-            depth: handlers.iter().map(|handlers| handlers.as_ref().map_or(0, Vec::len)).collect(),
+            depth,
             successors,
             predecessors,
             is_live,
             post_dominators,
             deciders,
+            handled_decider,
         })
     }
 
@@ -102,6 +108,10 @@ impl Flow {
         &self.successors[at]
     }
 
+    pub(super) fn predecessors(&self, at: usize) -> &[usize] {
+        &self.predecessors[at]
+    }
+
     /// The next instruction that every way from this one leads over, or the end.
     pub(super) fn post_dominator(&self, at: usize) -> usize {
         self.post_dominators[at]
@@ -113,8 +123,26 @@ impl Flow {
         self.deciders[at].iter().copied()
     }
 
+    /// The first instruction that decides whether this one is executed by an error that is handled.
+    pub(super) fn handled_decider(&self, at: usize) -> Option<usize> {
+        self.handled_decider[at]
+    }
+
     /// Passes to `see` the instructions that may have set a place as this instruction finds it.
     pub(super) fn for_each_setter(&self, at: usize, place: Place, see: &mut dyn FnMut(usize)) {
+        self.for_each_setter_but(at, place, &|_| false, &|_| false, see);
+    }
+
+    /// The same, as if those that `passes` accepts did not set it, and those that `ends` accepts set it on
+    /// every way out.
+    pub(super) fn for_each_setter_but(
+        &self,
+        at: usize,
+        place: Place,
+        passes: &dyn Fn(usize) -> bool,
+        ends: &dyn Fn(usize) -> bool,
+        see: &mut dyn FnMut(usize),
+    ) {
         let mut seen = vec![false; self.places.len()];
         let mut open: Vec<usize> = self.predecessors[at].to_vec();
         while let Some(setter) = open.pop() {
@@ -122,12 +150,12 @@ impl Flow {
                 continue;
             }
             let places = &self.places[setter];
-            if places.sets.contains(&place) {
+            let (sets, changes) = (places.sets.contains(&place), places.changes.contains(&place));
+            if (sets || changes) && !passes(setter) {
                 see(setter);
-                continue;
-            }
-            if places.changes.contains(&place) {
-                see(setter);
+                if sets || ends(setter) {
+                    continue;
+                }
             }
             open.extend(&self.predecessors[setter]);
         }
@@ -283,6 +311,26 @@ fn deciders(ways: &[Labels], post_dominators: &[usize], is_live: &[bool]) -> Vec
             let mut at = first;
             while at != post_dominators[branch] {
                 deciders[at].insert(branch);
+                at = post_dominators[at];
+            }
+        }
+    }
+    deciders
+}
+
+/// For each instruction, the first of those that decide about it by an error that is handled.
+fn handled_deciders(
+    successors: &[Labels],
+    post_dominators: &[usize],
+    is_live: &[bool],
+    depth: &[usize],
+) -> Vec<Option<usize>> {
+    let mut deciders = vec![None; post_dominators.len()];
+    for branch in (0..depth.len()).filter(|at| is_live[*at] && depth[*at] > 0) {
+        for &first in &successors[branch] {
+            let mut at = first;
+            while at != post_dominators[branch] {
+                deciders[at].get_or_insert(branch);
                 at = post_dominators[at];
             }
         }

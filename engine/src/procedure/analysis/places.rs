@@ -146,18 +146,43 @@ impl Places {
                 places.changing(Place::Stage(*stage));
                 places.changing(Place::Spool(*spool));
             }
-            Instruction::ResetCount => places.setting(Place::Count),
-            Instruction::CountRow => places.changing(Place::Count),
-            Instruction::TakeCount { .. } => places.using(Place::Count),
-            Instruction::MatchError { .. } | Instruction::ErrorField { .. } | Instruction::Rethrow => {
-                places.using(Place::Errors);
-            }
-            Instruction::ForgetError => places.changing(Place::Errors),
             Instruction::Call { callee, rows, lent, .. } => {
                 places.of_call(procedure, *callee, rows.iter().chain(lent));
             }
+            other => places.of_run(other),
+        }
+        places
+    }
+
+    /// What belongs to the run as a whole.
+    fn of_run(&mut self, instruction: &Instruction) {
+        match instruction {
+            Instruction::ResetCount => self.setting(Place::Count),
+            Instruction::CountRow => self.changing(Place::Count),
+            Instruction::TakeCount { .. } => self.using(Place::Count),
+            Instruction::MatchError { .. } | Instruction::ErrorField { .. } | Instruction::Rethrow => {
+                self.using(Place::Errors);
+            }
+            Instruction::ForgetError => self.changing(Place::Errors),
             // Procedures with these are not replayed, and nothing is asked about them.
             Instruction::Dynamic(_) | Instruction::Cursor(_) | Instruction::EndTransaction { .. } => {}
+            // Of these the function above knows.
+            Instruction::OpenScan { .. }
+            | Instruction::NextRow { .. }
+            | Instruction::OpenSpool { .. }
+            | Instruction::Spool { .. }
+            | Instruction::NextSpooled { .. }
+            | Instruction::EmitSpooled { .. }
+            | Instruction::NoteWritten { .. }
+            | Instruction::ReadCatalog { .. }
+            | Instruction::ReadSpool { .. }
+            | Instruction::RefuseWritten { .. }
+            | Instruction::SkipWritten { .. }
+            | Instruction::Join { .. }
+            | Instruction::OpenStage { .. }
+            | Instruction::FeedStage { .. }
+            | Instruction::FinishStage { .. }
+            | Instruction::Call { .. } => {}
             // What the effects say is all.
             Instruction::Evaluate { .. }
             | Instruction::Jump { .. }
@@ -166,7 +191,7 @@ impl Places {
             | Instruction::RowKey { .. }
             | Instruction::ReadKey { .. }
             | Instruction::LookAhead { .. }
-            | Instruction::LockRow { cursor: None, .. }
+            | Instruction::LockRow { .. }
             | Instruction::LockAgain { .. }
             | Instruction::BeginStatement
             | Instruction::MakeRow { .. }
@@ -190,9 +215,10 @@ impl Places {
             | Instruction::ForStep { .. }
             | Instruction::SetElement { .. }
             | Instruction::Trap { .. }
+            | Instruction::Put { .. }
+            | Instruction::Take { .. }
             | Instruction::Return => {}
         }
-        places
     }
 }
 

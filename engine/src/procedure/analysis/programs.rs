@@ -18,15 +18,14 @@
 //! Reference: PACMAN (SIGMOD 2017), section 4.1.1, slices whole procedures into what has to be executed; that
 //! a committed call cannot fail is not used there.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use smallvec::SmallVec;
-
+use super::assemble::Assembler;
 use super::flow::Flow;
 use super::places::Place;
 use crate::mutant::{self, Mutant};
 use crate::procedure::effects::TableUse;
-use crate::procedure::ir::{Callee, Instruction, Label, Line, Procedure, TableIndex};
+use crate::procedure::ir::{Callee, Instruction, Procedure, TableIndex};
 
 impl Procedure {
     /// The procedure to run when a logged call of `procedure` is replayed: it writes the same. It is made
@@ -42,7 +41,9 @@ impl Procedure {
         if self.is_recursive() || self.code.iter().any(is_of_session) {
             return None;
         }
-        Flow::of(self).map(|flow| Builder::new(self, &flow).build())
+        let whole = self.with_callees();
+        let whole = whole.as_ref().unwrap_or(self);
+        Flow::of(whole).map(|flow| build(whole, &flow))
     }
 
     fn is_recursive(&self) -> bool {
@@ -51,7 +52,7 @@ impl Procedure {
 }
 
 /// What a session has to do makes a call data, so this is not asked for.
-fn is_of_session(instruction: &Instruction) -> bool {
+pub(super) fn is_of_session(instruction: &Instruction) -> bool {
     matches!(
         instruction,
         Instruction::Dynamic(_)
@@ -112,123 +113,36 @@ fn needed(procedure: &Procedure, flow: &Flow) -> Vec<bool> {
     is_needed
 }
 
-/// Puts a program together.
-struct Builder<'p> {
-    procedure: &'p Procedure,
-    flow: &'p Flow,
-    is_needed: Vec<bool>,
-    code: Vec<Instruction>,
-    /// The line of each instruction of the program.
-    lines: Vec<Option<Line>>,
-    /// Where each instruction of the procedure, or what follows it, has come to; then its end; then the
-    /// traps.
-    places: Vec<Label>,
-    /// The lines of the traps, each of which has one.
-    traps: Vec<u32>,
+/// Puts the program together.
+fn build(procedure: &Procedure, flow: &Flow) -> Procedure {
+    let mut is_needed = needed(procedure, flow);
+    keep_prefetches(procedure, flow, &mut is_needed);
+    let mut program = Assembler::new(procedure, flow);
+    for at in 0..procedure.code.len() {
+        program.begin();
+        match flow.is_live(at) {
+            true if is_needed[at] => program.keep(at, left_of(procedure, flow, at, &is_needed)),
+            true => program.skip(at),
+            false => {}
+        }
+    }
+    let mut program = program.finish();
+    program.note_leading();
+    program
 }
 
-impl<'p> Builder<'p> {
-    fn new(procedure: &'p Procedure, flow: &'p Flow) -> Builder<'p> {
-        let mut is_needed = needed(procedure, flow);
-        keep_prefetches(procedure, flow, &mut is_needed);
-        let (code, lines, places, traps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Builder { procedure, flow, is_needed, code, lines, places, traps }
-    }
-
-    fn build(mut self) -> Procedure {
-        let end = self.procedure.code.len();
-        for at in 0..end {
-            self.places.push(self.code.len() as Label);
-            if self.flow.is_live(at) {
-                self.take(at);
-            }
+/// What is left of an instruction that is needed.
+fn left_of(procedure: &Procedure, flow: &Flow, at: usize, is_needed: &[bool]) -> Instruction {
+    match &procedure.code[at] {
+        Instruction::Insert { table, values, row, .. } if !flow.is_handled(at) => {
+            Instruction::InsertBlind { table: *table, values: values.clone(), row: *row }
         }
-        self.places.push(self.code.len() as Label);
-        self.add(end, Instruction::Return);
-        for line in std::mem::take(&mut self.traps) {
-            self.places.push(self.code.len() as Label);
-            self.add(end, Instruction::Trap { line });
+        Instruction::LookAhead { variable, last, reads } => {
+            let is_read = |(table, _): &&(TableIndex, _)| reads_rows_of(procedure, is_needed, *table);
+            let reads = reads.iter().filter(is_read).cloned().collect();
+            Instruction::LookAhead { variable: *variable, last: *last, reads }
         }
-        let Builder { procedure, mut code, places, mut lines, .. } = self;
-        for instruction in &mut code {
-            instruction.for_each_label_mut(&mut |label| *label = places[*label as usize]);
-        }
-        compact(&mut code, &mut lines);
-        let mut program = Procedure {
-            lines: lines_of(&lines),
-            output: Vec::new(),
-            output_names: Vec::new(),
-            results: Vec::new(),
-            program: OnceLock::new(),
-            code,
-            ..procedure.clone()
-        };
-        program.note_leading();
-        program
-    }
-
-    fn add(&mut self, at: usize, instruction: Instruction) {
-        self.code.push(instruction);
-        self.lines.push(self.line(at));
-    }
-
-    /// The statement that an instruction belongs to.
-    fn line(&self, at: usize) -> Option<Line> {
-        let lines = &self.procedure.lines;
-        let following = lines.partition_point(|line| line.from as usize <= at);
-        lines.get(following.checked_sub(1)?).cloned()
-    }
-
-    /// What is left of one instruction.
-    fn take(&mut self, at: usize) {
-        let instruction = &self.procedure.code[at];
-        let successors = self.flow.successors(at);
-        let following = at + 1;
-        if !self.is_needed[at] {
-            // Nothing that is needed depends on which way it would go.
-            let next = match successors {
-                [only] => *only,
-                _ => self.flow.post_dominator(at),
-            };
-            if next != following {
-                self.add(at, Instruction::Jump { to: next as Label });
-            }
-            return;
-        }
-        let mut kept = match instruction {
-            Instruction::Insert { table, values, row, .. } if !self.flow.is_handled(at) => {
-                Instruction::InsertBlind { table: *table, values: values.clone(), row: *row }
-            }
-            Instruction::LookAhead { variable, last, reads } => Instruction::LookAhead {
-                variable: *variable,
-                last: *last,
-                reads: reads
-                    .iter()
-                    .filter(|(table, _)| reads_rows_of(self.procedure, &self.is_needed, *table))
-                    .cloned()
-                    .collect(),
-            },
-            other => other.clone(),
-        };
-        let line = self.line(at).map_or(0, |line| line.line);
-        let Builder { flow, traps, .. } = self;
-        let mut trap = || {
-            let known = traps.iter().position(|known| *known == line);
-            let trap = known.unwrap_or_else(|| {
-                traps.push(line);
-                traps.len() - 1
-            });
-            (flow.end() + 1 + trap) as Label
-        };
-        kept.for_each_label_mut(&mut |label| {
-            if !flow.is_live(*label as usize) {
-                *label = trap();
-            }
-        });
-        let is_lost = instruction.effects().falls_through && !flow.is_live(following);
-        let lost = is_lost.then(|| Instruction::Jump { to: trap() });
-        self.add(at, kept);
-        lost.into_iter().for_each(|jump| self.add(at, jump));
+        other => other.clone(),
     }
 }
 
@@ -248,75 +162,4 @@ fn keep_prefetches(procedure: &Procedure, flow: &Flow, is_needed: &mut [bool]) {
         flow.for_each_setter(at, Place::Register(*variable), &mut |setter| has_number |= is_needed[setter]);
         is_needed[at] |= flow.is_live(at) && has_number && reads.iter().any(reads_later);
     }
-}
-
-/// Makes jumps go where they lead, and removes what is not reached, and jumps to what follows anyway.
-fn compact(code: &mut Vec<Instruction>, lines: &mut Vec<Option<Line>>) {
-    loop {
-        let target = |mut label: Label| {
-            // A circle of jumps alone would have no way out.
-            for _ in 0..code.len() {
-                match code.get(label as usize) {
-                    Some(Instruction::Jump { to }) => label = *to,
-                    _ => break,
-                }
-            }
-            label
-        };
-        let targets: Vec<Label> = (0..code.len() as Label).map(target).collect();
-        for instruction in code.iter_mut() {
-            instruction.for_each_label_mut(&mut |label| *label = targets[*label as usize]);
-        }
-        let is_reached = reached(code);
-        let is_kept = |at: usize| {
-            let is_next = |to: Label| (at + 1..to as usize).all(|between| !is_reached[between]);
-            is_reached[at] && !matches!(code[at], Instruction::Jump { to } if to as usize > at && is_next(to))
-        };
-        let kept: Vec<bool> = (0..code.len()).map(is_kept).collect();
-        if kept.iter().all(|kept| *kept) {
-            return;
-        }
-        let mut places = Vec::with_capacity(code.len());
-        let mut count = 0;
-        for is_kept in &kept {
-            places.push(count);
-            count += Label::from(*is_kept);
-        }
-        let mut flags = kept.iter();
-        code.retain(|_| *flags.next().unwrap_or(&true));
-        let mut flags = kept.iter();
-        lines.retain(|_| *flags.next().unwrap_or(&true));
-        for instruction in code.iter_mut() {
-            instruction.for_each_label_mut(&mut |label| *label = places[*label as usize]);
-        }
-    }
-}
-
-/// The instructions that a run may come to.
-fn reached(code: &[Instruction]) -> Vec<bool> {
-    let mut is_reached = vec![false; code.len()];
-    let mut open: SmallVec<[usize; 16]> = SmallVec::from_slice(&[0]);
-    while let Some(at) = open.pop() {
-        if at >= code.len() || std::mem::replace(&mut is_reached[at], true) {
-            continue;
-        }
-        code[at].for_each_label(&mut |label| open.push(*label as usize));
-        if code[at].effects().falls_through {
-            open.push(at + 1);
-        }
-    }
-    is_reached
-}
-
-/// Where each statement begins.
-fn lines_of(lines: &[Option<Line>]) -> Vec<Line> {
-    let mut found: Vec<Line> = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        let Some(line) = line else { continue };
-        let is_same = found.last().is_some_and(|last| (last.line, last.kind) == (line.line, line.kind));
-        if !is_same {
-            found.push(Line { from: at as Label, ..line.clone() });
-        }
-    }
-    found
 }

@@ -32,7 +32,7 @@ fn procedure(table: &Arc<Table>, code: Vec<Instruction>) -> Arc<Procedure> {
         rows: 2,
         tables: vec![TableReference::new(Arc::clone(table))],
         code,
-        lines: vec![Line { from: 0, line: 7, kind: "SQL statement" }],
+        lines: vec![Line { from: 0, line: 7, routine: None, kind: "SQL statement" }],
         ..Procedure::default()
     })
 }

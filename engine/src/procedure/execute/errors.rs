@@ -34,8 +34,9 @@ impl<T: Access> Run<'_, T> {
         let (state, message) = match instruction {
             Instruction::Raise { state, message } => (*state, message),
             Instruction::RaiseViolation(violation) => return self.raise_violation(violation),
-            Instruction::Trap { line } if !mutant::is_active(Mutant::TrapsIgnored) => {
-                let message = format!("a check in line {line} fails, which held when it ran");
+            Instruction::Trap { line, routine } if !mutant::is_active(Mutant::TrapsIgnored) => {
+                let of = routine.as_ref().map(|routine| format!(" of {routine}")).unwrap_or_default();
+                let message = format!("a check in line {line}{of} fails, which held when it ran");
                 return Err(Error::input(sqlstate::INTERNAL_ERROR, message).into());
             }
             _ => return Ok(Next::Following),

@@ -17,6 +17,27 @@ use crate::procedure::ir::{
 use crate::txn::{Access, Flow};
 
 impl<T: Access> Run<'_, T> {
+    /// Passes values to other slices of the call, or takes them.
+    #[inline(never)]
+    pub(crate) fn use_tape(&mut self, instruction: &Instruction) -> Flow<Next> {
+        match instruction {
+            Instruction::Put { tape, values } => {
+                for value in values {
+                    let value = evaluate(value, &self.context())?;
+                    self.frame.tapes[usize::from(*tape)].put(value);
+                }
+            }
+            Instruction::Take { tape, into } => {
+                for register in into {
+                    let value = self.frame.tapes[usize::from(*tape)].take()?;
+                    self.frame.registers[usize::from(*register)].put(value);
+                }
+            }
+            _ => {}
+        }
+        Ok(Next::Following)
+    }
+
     #[inline(never)]
     pub(crate) fn emit(&mut self, values: &[Expr]) -> Flow<Next> {
         let mut emitted = std::mem::take(&mut self.frame.emitted);

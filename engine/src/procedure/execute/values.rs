@@ -8,8 +8,8 @@ use hyades_types::function::{Function, call};
 use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::scalar::Scalar;
+use hyades_types::value::Value;
 use hyades_types::value::array_value::MOST_ELEMENTS;
-use hyades_types::value::{ArrayElement, Value};
 
 use crate::procedure::evaluate::{chosen, condition, evaluate, scalar};
 use crate::procedure::interpret::{Next, Run};
@@ -110,21 +110,19 @@ impl<T: Access> Run<'_, T> {
         })
     }
 
-    pub(crate) fn set_element(
-        &mut self,
-        (array, element): (Register, ArrayElement),
-        index: &Expr,
-        value: &Expr,
-    ) -> Flow<Next> {
+    pub(crate) fn set_element(&mut self, instruction: &Instruction) -> Flow<Next> {
+        let Instruction::SetElement { array, element, index, value } = instruction else {
+            return Ok(Next::Following);
+        };
         let context = self.context();
         let (index, value) = (evaluate(index, &context)?, evaluate(value, &context)?);
         // Taken out of its register, because the assignment also borrows the rest of the frame.
-        let mut taken = std::mem::take(&mut self.frame.registers[usize::from(array)]);
+        let mut taken = std::mem::take(&mut self.frame.registers[usize::from(*array)]);
         if taken.is_null() {
-            taken = Value::array(element, Vec::new());
+            taken = Value::array(*element, Vec::new());
         }
         let outcome = assign_element(&mut taken, &index, value, self.context().environment);
-        self.frame.registers[usize::from(array)] = taken;
+        self.frame.registers[usize::from(*array)] = taken;
         outcome?;
         Ok(Next::Following)
     }

@@ -269,7 +269,7 @@ fn what_is_settled_is_forgotten_and_not_named() {
     let mark = fixture.mark(&first);
     fixture.wait(&first);
     let end = first.own.expect("a place").end();
-    // A record leaves out what the anchor of its own log covers, and each logger appends that in its own time.
+    // A record leaves out what the anchor of its own log covers, which each logger appends in its own time.
     let is_covered = || fixture.graph.anchors.published(1)[0].load(Ordering::Acquire) >= end.0;
     let deadline = Instant::now() + Duration::from_secs(60);
     while !fixture.graph.is_forgettable(&mark) || fixture.graph.table.len() > 0 || !is_covered() {

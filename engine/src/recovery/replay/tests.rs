@@ -46,6 +46,7 @@ fn installer_with(has_times: bool) -> Installer {
         compiler: None,
         foundations: Foundations::default(),
         replays_images: false,
+        slicing: None,
         on_progress: None,
         started: crate::sync::now(),
         before: RecoveryProgress::default(),
