@@ -9,12 +9,14 @@
 //! * `dependences`: what each instruction of that needs of which others, value by value;
 //! * `groups`: which of them stay together in one slice;
 //! * `slices`: each as a program of its own, and what they pass to each other;
+//! * `blocks`: groups of tables between which the slices of all programs flow in one direction;
 //! * `assemble`: code out of some instructions of other code.
 //!
 //! Reference: Wu, Guo, Chan, Tan, "Fast Failure Recovery for Main-Memory DBMSs on Multicores" (PACMAN),
 //! SIGMOD 2017, section 4.1.
 
 mod assemble;
+mod blocks;
 mod dependences;
 mod flow;
 mod groups;
@@ -26,5 +28,6 @@ mod slices;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+pub use blocks::{Block, Blocks, Cause, Join};
 pub use groups::{GroupOf, Merge, Reason};
 pub use slices::{Slice, Slices, TapeUse};

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use hyades_engine::db::Engine;
-use hyades_engine::procedure::analysis::Slices;
+use hyades_engine::procedure::analysis::{Blocks, Slices};
 use hyades_engine::procedure::ir::Procedure;
+use hyades_types::definition::TableId;
 
 use super::engine::{TestEngine, Trouble};
 use crate::connection::Connection;
@@ -102,6 +103,50 @@ fn compare(file: &str, found: &str) {
         Ok(expected) => assert_eq!(found, expected, "delete {} to write it anew", path.display()),
         Err(_) => std::fs::write(&path, found).expect("the file can be written"),
     }
+}
+
+/// What is analysed together: the procedures whose names begin so, and tables that data records write.
+const LOGS: [(&str, &[&str], &[&str]); 9] = [
+    ("TPC-C", &["tpcc_"], &[]),
+    ("TPC-C, and data records on item", &["tpcc_"], &["item"]),
+    ("the bank of the paper", &["bank_"], &[]),
+    ("the same, and data records on spouse", &["bank_"], &["spouse"]),
+    ("SmallBank", &["smallbank_"], &[]),
+    ("YCSB", &["ycsb"], &[]),
+    ("q_upsert, q_handler", &["q_upsert", "q_handler"], &[]),
+    ("q_while, q_handler", &["q_while", "q_handler"], &[]),
+    ("q_drop_parent, q_while, q_draws", &["q_drop_parent", "q_while", "q_draws"], &[]),
+];
+
+#[test]
+fn blocks_are_those_that_were_reviewed() {
+    let mut all = WORKLOADS.to_vec();
+    all.push(OTHERS);
+    let programs = programs(&all);
+    let mut found = String::new();
+    for (log, prefixes, data) in LOGS {
+        let is_in = |name: &String| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let called: Vec<Arc<Procedure>> =
+            programs.iter().filter(|(name, _)| is_in(name)).map(|(_, (_, left))| Arc::clone(left)).collect();
+        let names: BTreeMap<TableId, String> = programs
+            .values()
+            .flat_map(|(procedure, _)| &procedure.tables)
+            .map(|used| (used.table.id(), used.definition.name.name.clone()))
+            .collect();
+        let data = names.iter().filter(|(_, name)| data.contains(&name.as_str())).map(|(table, _)| *table);
+        let blocks = Blocks::of(&called, &data.collect());
+        let _ = writeln!(found, "-- {log}: {} blocks", blocks.blocks.len());
+        for (number, block) in blocks.blocks.iter().enumerate() {
+            let tables: Vec<&str> = block.tables.iter().map(|table| names[table].as_str()).collect();
+            let _ = writeln!(found, "{number}: {}, after {:?}", tables.join(", "), block.after);
+        }
+        for join in &blocks.joins {
+            let (one, other) = (&names[&join.tables.0], &names[&join.tables.1]);
+            let _ = writeln!(found, "{one} and {other}: {:?}", join.cause);
+        }
+        found.push('\n');
+    }
+    compare("replay_blocks.expected", &found);
 }
 
 /// If the log holds calls of all of them.
