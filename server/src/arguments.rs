@@ -9,6 +9,7 @@ use hyades::engine::protocol::list::why_no_commands;
 use hyades::{Config, ControlKind, ProtocolKind};
 use hyades_bench::command_line::{BenchArguments, control_names, protocol_names};
 use hyades_bench::instance::Replay;
+use hyades_server::analyze_command::AnalyzeArguments;
 use hyades_server::backup_command::{BackupArguments, CheckArguments, RestoreArguments};
 use hyades_server::connection::Limits;
 use hyades_server::log_command::LogCommand;
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Log(LogCommand),
     /// Measure figures of the papers, and learn from the logs of a database.
     Study(StudyArguments),
+    /// Show how the calls of procedures are replayed, line by line, and what keeps them together.
+    Analyze(AnalyzeArguments),
     /// Make a new database of what the logs of another one hold, damaged ones too.
     Recover(RecoverArguments),
     /// Copy a database, running or not, into a backup directory; again into the same one for what is new.

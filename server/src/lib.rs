@@ -6,10 +6,11 @@
 //! * who is there: [`registry`] (connected clients), [`hang_up`] (those that left during a statement);
 //! * [`connection`]: one client's conversation; [`serve`]: the whole life of a server process;
 //! * for operators: [`logging`] (the server's log), [`http`], [`top_command`];
-//! * the other commands: [`log_command`] (inspects logs), [`study_command`] (replays them in simulated time),
-//!   [`recover_command`] (makes a new database from
+//! * the other commands: [`analyze_command`] (how calls are replayed), [`log_command`] (inspects logs),
+//!   [`study_command`] (replays them in simulated time), [`recover_command`] (makes a new database from
 //!   them), [`backup_command`] (backups, points in time, checks) with [`object_disk`] (in object stores).
 
+pub mod analyze_command;
 pub mod backup_command;
 pub mod codec;
 pub mod connection;

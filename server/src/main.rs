@@ -12,7 +12,8 @@ use hyades::types::memory::Counted;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{Ended, Sentence};
 use hyades_server::{
-    backup_command, log_command, logging, recover_command, serve, study_command, top_command, users,
+    analyze_command, backup_command, log_command, logging, recover_command, serve, study_command,
+    top_command, users,
 };
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
             .and_then(|()| hyades_bench::command_line::run(&arguments).map_err(|error| format!("{error:#}"))),
         Command::Log(command) => log_command::run(&command),
         Command::Study(command) => study_command::run(&command),
+        Command::Analyze(arguments) => analyze_command::run(&arguments),
         Command::Recover(arguments) => recover_command::run(&arguments),
         Command::Backup(arguments) => backup_command::run_backup(&arguments),
         Command::Restore(arguments) => backup_command::run_restore(&arguments),

@@ -105,6 +105,8 @@ pub struct Procedure {
     /// Whether one of these, or of those of what it calls, must be the owner of a view's: even a superuser's
     /// run needs those.
     pub needs_owners_rights: bool,
+    /// Variables of its body that have a register of their own, for reports about it.
+    pub variables: Vec<(Register, String)>,
     /// Where the code of each statement begins, and what the statement is, by label. Empty for what has no
     /// body.
     pub lines: Vec<Line>,

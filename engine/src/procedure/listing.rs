@@ -31,6 +31,8 @@ struct Names<'p> {
     tables: Vec<Option<TableIndex>>,
     /// Whether that is the only slot for its rows.
     is_only: Vec<bool>,
+    /// Whether registers have the names of variables.
+    names_variables: bool,
 }
 
 impl<'p> Names<'p> {
@@ -49,7 +51,7 @@ impl<'p> Names<'p> {
             })
             .collect();
         let is_only = |table: &Option<TableIndex>| tables.iter().filter(|other| *other == table).count() == 1;
-        Names { procedure, is_only: tables.iter().map(is_only).collect(), tables }
+        Names { procedure, is_only: tables.iter().map(is_only).collect(), tables, names_variables: false }
     }
 
     fn table(&self, table: TableIndex) -> &str {
@@ -82,6 +84,10 @@ impl<'p> Names<'p> {
 
 impl SlotNames for Names<'_> {
     fn register(&self, register: Register) -> String {
+        let mut variables = self.procedure.variables.iter().filter(|_| self.names_variables);
+        if let Some((_, name)) = variables.find(|(known, _)| *known == register) {
+            return name.clone();
+        }
         match usize::from(register) < self.procedure.parameters.len() {
             true => format!("${}", u32::from(register) + 1),
             false => format!("r{register}"),
@@ -108,6 +114,13 @@ impl SlotNames for Names<'_> {
             Some(Callee::Member { name, .. }) => name.clone(),
             None => self.procedure.name.clone(),
         }
+    }
+}
+
+impl Procedure {
+    /// An expression of its code, with the names of variables.
+    pub fn shown(&self, expr: &Expr) -> String {
+        Names { names_variables: true, ..Names::of(self) }.expr(expr)
     }
 }
 

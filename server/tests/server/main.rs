@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy exempts functions marked as tests, not the helpers between them
 
+mod analyze_command;
 mod answers;
 mod bench_command;
 mod check_command;

@@ -96,6 +96,8 @@ pub(crate) struct Names {
     pub(crate) records: Vec<Record>,
     /// Parameters in order, for `$1`.
     pub(crate) parameters: Vec<(Register, SqlType)>,
+    /// Every variable that a register of its own has been given.
+    pub(crate) declared: Vec<(Register, String)>,
     /// A name that is also a column refers to the column, as in SQL functions.
     pub(crate) yields_to_columns: bool,
 }
@@ -120,6 +122,9 @@ impl Names {
     }
 
     pub(crate) fn add(&mut self, name: &str, variable: Variable) {
+        if let Variable::Scalar(scalar) = &variable {
+            self.declared.push((scalar.register, name.to_owned()));
+        }
         if let Some(scope) = self.scopes.last_mut() {
             scope.variables.push((name.to_owned(), variable));
         }

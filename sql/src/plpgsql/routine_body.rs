@@ -330,6 +330,7 @@ impl<'a> Routine<'a> {
         let mut procedure = code.finish(&name, parameters, registers, output)?;
         procedure.results = results;
         procedure.is_trigger = self.trigger.is_some();
+        procedure.variables = std::mem::take(&mut self.names().declared);
         let names = self.compiler.binder.open_names.take();
         procedure.open_names = names.into_iter().collect();
         procedure.replay = match (self.definition.kind, &self.definition.declared) {

@@ -103,6 +103,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "http",
             "serve",
             "log_command",
+            "analyze_command",
             "study_command",
             "recover_command",
             "backup_command",

@@ -19,13 +19,15 @@ use super::groups::{Merge, all_tables};
 use super::slices::Slices;
 use crate::procedure::ir::Procedure;
 
-/// See the module head.
+/// The blocks of the tables of a log, and the slices on them.
 #[derive(Debug)]
 pub struct Blocks {
     /// Each after all that it comes after.
     pub blocks: Vec<Block>,
     /// The slices of each program.
     pub programs: Vec<Slices>,
+    /// What they would be if the log held calls of that program alone, apart from which tables are written.
+    pub alone: Vec<Slices>,
     /// Why there are not more of them, in the order in which this was found.
     pub joins: Vec<Join>,
 }
@@ -90,16 +92,18 @@ impl Blocks {
             });
         }
         let mut classes = Classes(written.into_iter().zip(0..).collect());
-        let mut joins = Vec::new();
+        let cut = |classes: &Classes| -> Vec<Slices> {
+            programs.iter().map(|program| Slices::of(program, &|table| classes.of(table))).collect()
+        };
+        let (mut joins, alone) = (Vec::new(), cut(&classes));
         loop {
-            let slices: Vec<Slices> =
-                programs.iter().map(|program| Slices::of(program, &|table| classes.of(table))).collect();
+            let slices = cut(&classes);
             if join_tables_of_slices(&slices, &mut classes, &mut joins) {
                 continue;
             }
             let edges = edges(&slices, &classes);
             if !join_circle(&edges, &mut classes, &mut joins) {
-                return Blocks { blocks: ordered(&classes, &edges), programs: slices, joins };
+                return Blocks { blocks: ordered(&classes, &edges), programs: slices, alone, joins };
             }
         }
     }

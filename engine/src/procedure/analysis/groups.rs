@@ -131,8 +131,8 @@ fn word(place: Place) -> &'static str {
 struct Sets {
     parent: Vec<usize>,
     is_anchored: Vec<bool>,
-    /// Whether the set whose first instruction this is uses a table.
-    has_table: Vec<bool>,
+    /// Of the set whose first instruction this is, one that uses a table, if any does.
+    user: Vec<Option<usize>>,
     merges: Vec<Merge>,
 }
 
@@ -152,11 +152,16 @@ impl Sets {
         if first == second {
             return !were_anchored;
         }
-        if self.has_table[first] && self.has_table[second] {
-            self.merges.extend(reason.map(|reason| Merge { reason, instructions: (one, other) }));
+        if let (Some(reason), Some(first), Some(second)) = (reason, self.user[first], self.user[second]) {
+            let instructions = match reason {
+                Reason::Handler | Reason::Circle => (first.min(second), first.max(second)),
+                _ => (one, other),
+            };
+            self.merges.push(Merge { reason, instructions });
         }
-        self.parent[first.max(second)] = first.min(second);
-        self.has_table[first.min(second)] |= self.has_table[first.max(second)];
+        let (kept, gone) = (first.min(second), first.max(second));
+        self.parent[gone] = kept;
+        self.user[kept] = self.user[kept].or(self.user[gone]);
         true
     }
 }
@@ -171,7 +176,7 @@ impl Groups {
         let mut sets = Sets {
             parent: (0..flow.end()).collect(),
             is_anchored: vec![false; flow.end()],
-            has_table: vec![false; flow.end()],
+            user: vec![None; flow.end()],
             merges: Vec::new(),
         };
         let live = || (0..flow.end()).filter(|at| flow.is_live(*at));
@@ -188,10 +193,10 @@ impl Groups {
                     _ => (known != table).then_some(Reason::Block),
                 };
                 let own = sets.find(at);
-                sets.has_table[own] = true;
+                sets.user[own].get_or_insert(at);
                 sets.unite(first, at, reason);
             }
-            let is_numbered = sets.has_table[sets.find(at)] && draws_row_numbers(procedure, at);
+            let is_numbered = sets.user[sets.find(at)].is_some() && draws_row_numbers(procedure, at);
             if is_numbered && !mutant::is_active(Mutant::RowNumbersApart) {
                 sets.unite(*numbered.get_or_insert(at), at, Some(Reason::RowNumbers));
             }
@@ -208,7 +213,7 @@ impl Groups {
     /// Numbers the sets that use tables, in the order in which they begin.
     fn from(sets: &Sets, classes: &[Option<usize>], needs: Vec<BTreeSet<usize>>) -> Groups {
         let with_tables: BTreeSet<usize> =
-            classes.iter().flatten().copied().filter(|class| sets.has_table[*class]).collect();
+            classes.iter().flatten().copied().filter(|class| sets.user[*class].is_some()).collect();
         let number: BTreeMap<usize, usize> =
             with_tables.iter().enumerate().map(|(number, class)| (*class, number)).collect();
         let slice: Vec<Option<usize>> =
@@ -348,9 +353,9 @@ fn needs(flow: &Flow, dependences: &Dependences, sets: &Sets) -> (Vec<Option<usi
 fn adopt(classes: &[Option<usize>], needs: &[BTreeSet<usize>], sets: &mut Sets) -> bool {
     let mut has_any = false;
     for (class, needs) in classes.iter().zip(needs) {
-        let Some(class) = class.filter(|class| sets.has_table[sets.find(*class)]) else { continue };
+        let Some(class) = class.filter(|class| sets.user[sets.find(*class)].is_some()) else { continue };
         for needed in needs {
-            has_any |= !sets.has_table[sets.find(*needed)] && sets.unite(class, *needed, None);
+            has_any |= sets.user[sets.find(*needed)].is_none() && sets.unite(class, *needed, None);
         }
     }
     has_any

@@ -200,6 +200,8 @@ impl Inliner {
         };
         let mut moved = callee.clone();
         moved.code.iter_mut().for_each(|instruction| numbers.apply(instruction));
+        let named = callee.variables.iter().map(|(register, name)| (base + register, name.clone()));
+        whole.variables.extend(named);
         whole.rows += callee.rows;
         whole.cursors += callee.cursors;
         whole.joins += callee.joins;
