@@ -15,6 +15,7 @@
 //! [`Expr::Cast`]s), and evaluation follows PostgreSQL, NULLs included.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use hyades_types::access::NeededRight;
@@ -148,6 +149,17 @@ impl Procedure {
             Callee::Procedure(called) => Some(called),
         });
         outside.chain(&self.members)
+    }
+
+    /// It, and all that it calls, directly or through others, each once.
+    pub fn with_all_called(&self) -> Vec<&Procedure> {
+        let (mut seen, mut all, mut next) = (HashSet::new(), vec![self], 0);
+        while let Some(procedure) = all.get(next).copied() {
+            next += 1;
+            let called = procedure.called().map(|called| &called.procedure);
+            all.extend(called.filter(|called| seen.insert(Arc::as_ptr(called))).map(|called| &**called));
+        }
+        all
     }
 
     /// Makes it the head of a cycle of calls. What was known of it from then on holds for all of the cycle.

@@ -201,7 +201,7 @@ impl View<'_> {
         let merges = self.merges(number, &lines);
         let replayed = Replayed {
             kept: slices.program.code.len(),
-            of: length(&logged.procedure),
+            of: logged.procedure.with_all_called().iter().map(|procedure| procedure.code.len()).sum(),
             slices: slices.slices.iter().map(of_slice).collect(),
             passed,
             merges,
@@ -341,11 +341,6 @@ impl View<'_> {
         };
         self.blocks.joins.iter().map(note).collect()
     }
-}
-
-/// The instructions of a routine and of what it calls.
-fn length(procedure: &Procedure) -> usize {
-    procedure.code.len() + procedure.called().map(|called| length(&called.procedure)).sum::<usize>()
 }
 
 /// For each instruction, the line of the routine's own body: of what it calls, the line of the call.

@@ -20,9 +20,14 @@ use super::places::{Place, Places};
 use crate::procedure::ir::{Instruction, Label, Procedure};
 
 /// Longer code is not looked at.
-pub(super) const MOST_INSTRUCTIONS: usize = 4096;
+const MOST_INSTRUCTIONS: usize = 4096;
 /// Registers times instructions, above which it is not either.
 const MOST_FACTS: usize = 1 << 21;
+
+/// Whether code of so many instructions on so many registers is looked at.
+pub(super) fn is_short(instructions: usize, registers: usize) -> bool {
+    instructions <= MOST_INSTRUCTIONS && instructions.saturating_mul(registers) <= MOST_FACTS
+}
 
 type Labels = SmallVec<[usize; 2]>;
 
@@ -48,8 +53,7 @@ impl Flow {
     /// the middle of it.
     pub(super) fn of(procedure: &Procedure) -> Option<Flow> {
         let code = &procedure.code;
-        let facts = code.len().saturating_mul(usize::from(procedure.registers));
-        if code.len() > MOST_INSTRUCTIONS || facts > MOST_FACTS {
+        if !is_short(code.len(), usize::from(procedure.registers)) {
             return None;
         }
         let handlers = handlers(code)?;

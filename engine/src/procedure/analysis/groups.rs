@@ -89,28 +89,30 @@ pub(super) fn tables(procedure: &Procedure, at: usize, see: &mut dyn FnMut(Table
 
 /// The tables of a procedure, and of what it calls.
 pub(super) fn all_tables(procedure: &Procedure, see: &mut dyn FnMut(TableId)) {
-    procedure.tables.iter().for_each(|table| see(table.table.id()));
-    procedure.called().for_each(|called| all_tables(&called.procedure, see));
-}
-
-/// Whether it gives a row number to a new row.
-fn draws_row_numbers(procedure: &Procedure, at: usize) -> bool {
-    let is_keyless = |procedure: &Procedure, index| procedure.table(index).definition.primary_key.is_none();
-    match &procedure.code[at] {
-        Instruction::Insert { table, .. }
-        | Instruction::InsertBlind { table, .. }
-        | Instruction::InsertOr { table, .. } => is_keyless(procedure, *table),
-        Instruction::Call { callee, .. } => match procedure.callees.get(usize::from(*callee)) {
-            Some(Callee::Procedure(called)) => may_draw_row_numbers(&called.procedure),
-            Some(Callee::Member { .. }) | None => true,
-        },
-        _ => false,
+    for procedure in procedure.with_all_called() {
+        procedure.tables.iter().for_each(|table| see(table.table.id()));
     }
 }
 
-fn may_draw_row_numbers(procedure: &Procedure) -> bool {
-    (0..procedure.code.len()).any(|at| draws_row_numbers(procedure, at))
-        || procedure.called().any(|called| may_draw_row_numbers(&called.procedure))
+/// Whether it, or what it calls, gives row numbers to new rows.
+fn draws_row_numbers(procedure: &Procedure, instruction: &Instruction) -> bool {
+    let is_keyless = |procedure: &Procedure, instruction: &Instruction| match instruction {
+        Instruction::Insert { table, .. }
+        | Instruction::InsertBlind { table, .. }
+        | Instruction::InsertOr { table, .. } => procedure.table(*table).definition.primary_key.is_none(),
+        _ => false,
+    };
+    match instruction {
+        Instruction::Call { callee, .. } => match procedure.callees.get(usize::from(*callee)) {
+            Some(Callee::Procedure(called)) => called
+                .procedure
+                .with_all_called()
+                .into_iter()
+                .any(|called| called.code.iter().any(|instruction| is_keyless(called, instruction))),
+            Some(Callee::Member { .. }) | None => true,
+        },
+        other => is_keyless(procedure, other),
+    }
 }
 
 fn word(place: Place) -> &'static str {
@@ -196,7 +198,8 @@ impl Groups {
                 sets.user[own].get_or_insert(at);
                 sets.unite(first, at, reason);
             }
-            let is_numbered = sets.user[sets.find(at)].is_some() && draws_row_numbers(procedure, at);
+            let is_numbered =
+                sets.user[sets.find(at)].is_some() && draws_row_numbers(procedure, &procedure.code[at]);
             if is_numbered && !mutant::is_active(Mutant::RowNumbersApart) {
                 sets.unite(*numbered.get_or_insert(at), at, Some(Reason::RowNumbers));
             }

@@ -11,15 +11,12 @@ use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::Value;
 
-use super::flow::MOST_INSTRUCTIONS;
+use super::flow::is_short;
 use super::programs::is_of_session;
 use super::renumber::Renumbering;
 use crate::procedure::ir::{
     Callee, ErrorField, Expr, Instruction, Label, Line, Procedure, Register, SpoolSlot, TableIndex,
 };
-
-/// A code with this many registers is not made longer.
-const MOST_REGISTERS: usize = 4096;
 
 impl Procedure {
     /// The procedure with the code of what it calls in place of calls. `None` if it calls nothing that can be
@@ -59,7 +56,7 @@ impl Procedure {
             instruction.for_each_expr(&mut |expr| asks |= calls_trigger_depth(expr));
             asks
         };
-        self.code.iter().any(asks) || self.called().any(|called| called.procedure.asks_trigger_depth())
+        self.with_all_called().into_iter().any(|procedure| procedure.code.iter().any(asks))
     }
 }
 
@@ -134,7 +131,7 @@ impl Inliner {
         let code = self.whole.code.len() + callee.code.len() + usize::from(callee.registers);
         // One for the count of rows.
         let registers = usize::from(self.whole.registers) + usize::from(callee.registers) + 1;
-        if code > MOST_INSTRUCTIONS || registers > MOST_REGISTERS {
+        if !is_short(code, registers) || registers > usize::from(Register::MAX) {
             return false;
         }
         self.moved += 1;

@@ -41,9 +41,8 @@ impl Procedure {
         if self.is_recursive() || self.code.iter().any(is_of_session) {
             return None;
         }
-        let whole = self.with_callees();
-        let whole = whole.as_ref().unwrap_or(self);
-        Flow::of(whole).map(|flow| build(whole, &flow))
+        let built = |procedure: &Procedure| Flow::of(procedure).map(|flow| build(procedure, &flow));
+        self.with_callees().as_ref().and_then(built).or_else(|| built(self))
     }
 
     fn is_recursive(&self) -> bool {
