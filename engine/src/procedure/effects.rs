@@ -347,16 +347,16 @@ impl Procedure {
 
     /// Whether it, or what it calls, may change rows of this table. The rest of a member's cycle may.
     pub fn may_write(&self, table: TableId) -> bool {
-        let writes = |instruction: &Instruction| match instruction {
+        let writes = |procedure: &Procedure, instruction: &Instruction| match instruction {
             Instruction::Dynamic(_) | Instruction::Cursor(_) => true,
             other => match other.effects().table {
-                Some((written, TableUse::Write)) => self.table(written).table.id() == table,
+                Some((written, TableUse::Write)) => procedure.table(written).table.id() == table,
                 _ => false,
             },
         };
-        self.is_member
-            || self.code.iter().any(writes)
-            || self.called().any(|called| called.procedure.may_write(table))
+        self.with_all_called().into_iter().any(|called| {
+            called.is_member || called.code.iter().any(|instruction| writes(called, instruction))
+        })
     }
 
     /// Whether it, or what it calls, ends transactions.

@@ -86,6 +86,12 @@ impl Generator {
         (create, calls.collect())
     }
 
+    /// Calls of procedures that call themselves.
+    pub(crate) fn recursions(&mut self) -> [String; 2] {
+        let (n, r) = (self.below(4), self.below(9));
+        [format!("call deep({n}, {r})"), format!("call careful({n})")]
+    }
+
     fn statements(&mut self, depth: u32) -> String {
         let count = 1 + self.below(4);
         (0..count).map(|_| self.statement(depth)).collect::<Vec<String>>().join(" ")
@@ -139,7 +145,13 @@ impl Generator {
 
     fn nested(&mut self, depth: u32) -> String {
         let (inner, condition) = (self.statements(depth), self.condition());
-        match self.below(9) {
+        match self.below(10) {
+            9 => {
+                let after = self.statements(depth);
+                format!(
+                    "begin {inner} raise exception 'undo'; exception when others then t := sqlerrm; {after} end;"
+                )
+            }
             0 | 1 => format!("if {condition} then {inner} end if;"),
             2 => format!("if {condition} then {inner} else {} end if;", self.statements(depth)),
             3 => {
@@ -195,7 +207,7 @@ impl Generator {
 
     fn change(&mut self) -> String {
         let (number, other, amount) = (self.number(), self.number(), self.amount());
-        match self.below(27) {
+        match self.below(28) {
             0 | 1 => format!("update acc set bal = bal + {amount} where id = {number};"),
             2 => format!("update acc set bal = {amount} where id = {number} returning bal into z;"),
             3 => format!("update acc set grp = {other} % 4, note = t where id = {number};"),
@@ -225,6 +237,10 @@ impl Generator {
             }
             22 => format!("y := {number} % 4; call deep(y, x);"),
             23 => format!("call careful({number} % 5);"),
+            26 => format!(
+                "select nullif(grp, grp), grp - grp into x, y from acc where id = {number}; update tally set v = v + 1 \
+                 where k = x and n = 10 / y;"
+            ),
             25 => format!("insert into loose values ({number}, {amount});"),
             24 => format!("update doc set body = repeat(t, 9) where grp = {number} returning grp into x;"),
             _ => format!("call add_child({number}, {other} + 30);"),

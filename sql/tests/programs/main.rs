@@ -79,7 +79,7 @@ fn round(seed: u64, tally: &mut Tally) -> Result<(), String> {
         let (create, calls) = generator.program(&format!("p{number}"), CALLS);
         connection.execute(&create, &[]).map_err(|error| format!("{error}: {create}"))?;
         tally.programs += 1;
-        for call in calls {
+        for call in calls.into_iter().chain(generator.recursions()) {
             match connection.execute(&call, &[]) {
                 Ok(_) => tally.committed += 1,
                 Err(_) => tally.failed += 1,

@@ -110,6 +110,8 @@ fn setters(procedure: &Procedure, flow: &Flow, at: usize) -> Vec<(Item, usize)> 
                 let ends = |setter: usize| matches!(procedure.code[setter], Instruction::Update { .. });
                 flow.for_each_setter_but(at, Place::Row(row), &passes, &ends, &mut see);
             }
+            // An error is set by what fails in a block with a handler.
+            Item::Whole(Place::Errors) => flow.for_each_handled_before(at, &mut see),
             Item::Whole(place) => flow.for_each_setter(at, place, &mut see),
         }
     }

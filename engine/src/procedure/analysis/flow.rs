@@ -164,6 +164,21 @@ impl Flow {
             open.extend(&self.predecessors[setter]);
         }
     }
+
+    /// Passes to `see` the instructions before this one whose errors are handled, the last on each way.
+    pub(super) fn for_each_handled_before(&self, at: usize, see: &mut dyn FnMut(usize)) {
+        let mut seen = vec![false; self.places.len()];
+        let mut open: Vec<usize> = self.predecessors[at].to_vec();
+        while let Some(before) = open.pop() {
+            if std::mem::replace(&mut seen[before], true) {
+                continue;
+            }
+            match self.is_handled(before) {
+                true => see(before),
+                false => open.extend(&self.predecessors[before]),
+            }
+        }
+    }
 }
 
 /// The handlers that wait for an error of each instruction, the innermost last. `None` for an instruction

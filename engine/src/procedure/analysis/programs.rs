@@ -45,7 +45,7 @@ impl Procedure {
         self.with_callees().as_ref().and_then(built).or_else(|| built(self))
     }
 
-    fn is_recursive(&self) -> bool {
+    pub(super) fn is_recursive(&self) -> bool {
         !self.members.is_empty() || self.callees.iter().any(|callee| matches!(callee, Callee::Member { .. }))
     }
 }

@@ -79,7 +79,9 @@ impl Slices {
     /// Cuts a replay program. `group_of` tells of each table that something in the log writes to which group
     /// it belongs: tables of one group are used by one slice.
     pub fn of(program: &Arc<Procedure>, group_of: GroupOf<'_>) -> Slices {
-        let cut = Flow::of(program).and_then(|flow| Cutter::new(program, &flow, group_of).cut());
+        // What a call of itself runs is the program that runs, so that must be whole.
+        let flow = if program.is_recursive() { None } else { Flow::of(program) };
+        let cut = flow.and_then(|flow| Cutter::new(program, &flow, group_of).cut());
         cut.unwrap_or_else(|| Slices::whole(program, group_of))
     }
 
@@ -280,7 +282,13 @@ impl<'p> Cutter<'p> {
             plan.kept.insert(at, self.program.code[at].clone());
             self.require_deciders(slice, &mut plan, at);
             let mut kept = self.program.code[at].clone();
-            kept.for_each_expr_mut(&mut |expr| self.rewrite(slice, &mut plan, at, expr, false));
+            let mut is_conditional = matches!(kept, Instruction::Join { .. });
+            // A key is evaluated up to the first NULL.
+            let is_key = matches!(kept, Instruction::ReadPoint { .. } | Instruction::OpenScan { .. });
+            kept.for_each_expr_mut(&mut |expr| {
+                self.rewrite(slice, &mut plan, at, expr, is_conditional);
+                is_conditional |= is_key;
+            });
             for register in plain_registers(self.program, self.flow, at) {
                 self.require_register(slice, &mut plan, at, register);
             }
