@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use hyades::session::SessionOptions;
-use hyades::{Config, Database, ProtocolKind};
+use hyades::{Config, Database};
 use hyades_engine::recovery::recover;
 use hyades_engine::storage::databases::Databases;
 use hyades_engine::storage::table::Table;
@@ -119,9 +119,8 @@ fn recovered(directory: &Path) -> Result<Arc<Databases>, Failure> {
 
 /// Runs scripts in a database that is in memory only.
 fn made_by(scripts: &[PathBuf]) -> Result<Arc<Databases>, Failure> {
-    // Without a log nothing is written anywhere.
-    let config = Config { protocol: ProtocolKind::None, ..Config::new("in memory") };
-    let database = Database::open(config)?;
+    // Nothing is opened, and nothing is written anywhere.
+    let database = Database::of_recovered(&Config::new("in memory"), Arc::new(Databases::new()))?;
     let mut connection = database.connect()?;
     for script in scripts {
         let is_input = script.as_os_str() == "-";

@@ -39,6 +39,13 @@ fn procedures_are_explained_as_reviewed() {
         Ok(expected) => assert_eq!(text, expected, "delete {} to write it anew", path.display()),
         Err(_) => std::fs::write(&path, &text).unwrap(),
     }
+    // It leaves nothing behind where it runs.
+    let nowhere = Directory::new();
+    let absolute = std::fs::canonicalize(script).unwrap();
+    let mut command = hyades();
+    command.current_dir(nowhere.path()).args(["analyze", "--sql"]).arg(absolute);
+    assert!(command.output().unwrap().status.success());
+    assert_eq!(std::fs::read_dir(nowhere.path()).unwrap().count(), 0);
     let one = shown(&["--sql", script, "pay", "--written", "price,public.audit"]);
     assert!(one.starts_with("1 routine, 1 of them logged as calls, on 6 blocks of tables\n"), "{one}");
 
