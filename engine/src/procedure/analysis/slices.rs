@@ -64,7 +64,7 @@ pub struct TapeUse {
     pub to: BTreeSet<usize>,
     /// The instruction of the program after or before which it is put.
     pub at: usize,
-    /// The values. `None`: which way it went, if that is not the only thing.
+    /// The values. None: only which way it went.
     pub values: Vec<Expr>,
 }
 
@@ -340,7 +340,7 @@ impl<'p> Cutter<'p> {
             && let Some(other) = self.other_teller(slice, at, &owners)
             && self.is_rarer(at, item)
         {
-            return self.take_before(slice, plan, (other, at), Expr::Register(register), register);
+            return self.take_before(slice, (other, at), Expr::Register(register), register);
         }
         for setter in setters {
             match self.groups.slice[setter] {
@@ -352,14 +352,7 @@ impl<'p> Cutter<'p> {
     }
 
     /// Has the slice take a value before an instruction.
-    fn take_before(
-        &mut self,
-        slice: usize,
-        _plan: &mut Plan,
-        (from, at): (usize, usize),
-        value: Expr,
-        into: Register,
-    ) {
+    fn take_before(&mut self, slice: usize, (from, at): (usize, usize), value: Expr, into: Register) {
         let known =
             self.used.iter_mut().find(|used| (used.from, used.at) == (from, at) && used.value == value);
         match known {
@@ -391,7 +384,7 @@ impl<'p> Cutter<'p> {
             let into = known.and_then(|used| used.takers.get(&slice).copied());
             let into = into.unwrap_or_else(|| plan.new_register());
             let value = std::mem::replace(expr, Expr::Register(into));
-            return self.take_before(slice, plan, (from, at), value, into);
+            return self.take_before(slice, (from, at), value, into);
         }
         let mut is_first = true;
         let later_are_conditional = matches!(
